@@ -1,0 +1,1 @@
+"""The board game Get Bit! for research on multi-agent learning."""

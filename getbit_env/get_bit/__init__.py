@@ -1,0 +1,1 @@
+"""Get Bit!, the board game, as a multi-agent environment."""

@@ -1,0 +1,142 @@
+"""A batch of games with everything that an environment needs around the rules: streams, records, observations, masks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from getbit_env.get_bit.notation import check_line
+from getbit_env.get_bit.observations import (
+    Layout,
+    Options,
+    lay_cards,
+    new_record,
+    observe,
+    record_round,
+    record_start,
+)
+from getbit_env.get_bit.rules import (
+    new_games,
+    new_outcome,
+    new_scratch,
+    play_round,
+    random_bits,
+    start_games,
+)
+from getbit_env.get_bit.variants import Reward, Variant
+
+
+def game_streams(seed: int | np.random.SeedSequence | None, games: int, first: int = 0) -> NDArray[np.uint64]:
+    """The random stream of each game `first`..`first + games - 1` of a seed.
+
+    Game `i` has the same stream whatever the size of the batch that it is played in.
+
+    Args:
+        seed: entropy; `None` takes it from the operating system.
+        games: how many.
+        first: number of the first one.
+
+    Returns:
+        `[games]` uint64, keys of `rules.random_bits`.
+
+    Raises:
+        ValueError: the seed is negative.
+    """
+    root = (seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)).generate_state(1, np.uint64)[0]
+    return np.array([random_bits(root, np.uint64(first + g + 1)) for g in range(games)], np.uint64)
+
+
+class Engine:
+    """A batch of G games of one variant, played in place.
+
+    Axes: G games, P players, R robots, D entries of an observation, A actions.
+
+    Attributes:
+        variant, layout: the game and what its players see.
+        state: `rules.Games`, the positions.
+        outcome: `rules.Outcome` of the last round.
+        record: `observations.Record`.
+        observation: `[G, P, D]` float32, as of the last `observe`.
+        action_mask: `[G, P, A]` int8, 1 = legal.
+        replaced: `[G, P]` uint8, 1 = an illegal card of this player was replaced in the last round.
+        streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        games: int,
+        *,
+        seed: int | np.random.SeedSequence | None = None,
+        options: Options | None = None,
+        reward: Reward | str = Reward.WIN,
+        limb_reward: float = 0.0,
+    ) -> None:
+        self.variant = variant
+        self.layout = Layout(variant, options)
+        self.size = games
+        self._rules = variant.rules
+        self._pays = variant.reward_of_finish(reward)
+        self._limb_reward = np.float32(limb_reward)
+        self.state = new_games(variant.robots, games)
+        self.outcome = new_outcome(variant.robots, variant.players, games)
+        self.record = new_record(self.layout, games)
+        self._scratch = new_scratch(variant.robots)
+        self._cards = np.zeros((variant.robots, games), np.uint8)
+        self._all = np.ones(games, np.uint8)
+        self._look_on = np.full(games, 2, np.uint8)
+        self.observation = np.zeros((games, variant.players, self.layout.size), np.float32)
+        self.action_mask = np.ones((games, variant.players, variant.actions), np.int8)
+        self.replaced = np.zeros((games, variant.players), np.uint8)
+        self.seed(seed)
+
+    def seed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Give every game the beginning of its stream of this seed."""
+        self.streams = game_streams(seed, self.size)
+        self.counters = np.zeros(self.size, np.uint64)
+
+    def start(self, begin: NDArray[np.uint8] | None = None, lines: ArrayLike | None = None) -> None:
+        """Begin games, each with the next line of its stream.
+
+        Args:
+            begin: `[G]` uint8, the games to begin are not 0; all by default.
+            lines: `[G, R]` robots front to back, to use instead of random lines.
+
+        Raises:
+            ValueError: a line is not an order of the robots.
+        """
+        begin = self._all if begin is None else begin
+        start_games(self._rules, self.state, begin, self.streams, self.counters, 0, self.size)
+        if lines is not None:
+            for g, line in enumerate(np.asarray(lines)):
+                if begin[g]:
+                    check_line(self.variant, line.tolist())
+                    self.state.place[line, g] = np.arange(self.variant.robots)
+        record_start(self.state, self.record, begin, 0, self.size)
+
+    def play(self, actions: NDArray[np.int64]) -> None:
+        """Play a round of every game that is not over; illegal cards are replaced by the lowest legal one and flagged.
+
+        Args:
+            actions: `[G, P]` int64, each within the action space; those of players who are out are ignored.
+        """
+        lay_cards(self.layout.view, self.state, actions, self._cards, self.replaced, 0, self.size)
+        self.play_cards(self._cards)
+
+    def play_cards(self, cards: NDArray[np.uint8]) -> None:
+        """Play a round with given legal cards: `[R, G]`, one bit each, 0 for robots that are out."""
+        play_round(self._rules, self.state, cards, self._pays, self._limb_reward, self._scratch, self.outcome, 0, self.size)
+        if self.layout.history_rounds:
+            record_round(self.state, self.record, 0, self.size)
+
+    def observe(self, show: NDArray[np.uint8] | None = None) -> None:
+        """Write `observation` and `action_mask`.
+
+        Args:
+            show: `[G]` uint8: 0 leaves a game's rows as they are, 1 shows nothing to players who are out,
+                2 (the default) lets them look on.
+        """
+        show = self._look_on if show is None else show
+        observe(
+            self.layout.view, self._rules.last_line, self.state, self.record, show, self.observation, self.action_mask, 0, self.size
+        )

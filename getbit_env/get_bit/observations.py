@@ -1,0 +1,414 @@
+"""What a player sees (G7): one table of fields, from which slices, bounds, documentation and the kernel's offsets are made.
+
+Every entry is 0 or 1. An observation is a block of fields for each robot, robots in the line first, front to back, blocks of
+robots that are out all zero; then fields of the game. Nothing in it depends on the number of a seat: the same situation gives
+the same vector from every seat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import kernel
+from getbit_env.get_bit.rules import Games
+from getbit_env.get_bit.variants import Variant
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an observation shows beyond what the variant's rules make it show.
+
+    Attributes:
+        last: the cards of the last round also in the face-up game (the memory game always shows them).
+        identity: also in the face-up game, whose robot each one is by seat, and which of that player's robots.
+        history: all past rounds as the player saw them.
+    """
+
+    last: bool = False
+    identity: bool = False
+    history: bool = False
+
+
+class Field(NamedTuple):
+    """Some entries of an observation that belong together."""
+
+    name: str
+    start: int  # within the block of a robot, or within the observation
+    size: int
+    meaning: str
+
+    @property
+    def slice(self) -> slice:
+        """The entries of the field."""
+        return slice(self.start, self.start + self.size)
+
+
+class View(NamedTuple):
+    """A `Layout` as the kernel takes it: where each field starts (-1 where there is none), and how wide it is."""
+
+    players: int
+    robots_per_player: int
+    cards: int
+    limbs: int
+    block: int
+    owner: int
+    owner_size: int
+    seat: int
+    number: int
+    limb: int
+    hand: int
+    hidden: int  # 1: hands of other players are not shown
+    hand_size: int
+    last: int
+    first_round: int
+    history: int
+    history_rounds: int
+    size: int
+
+
+class Record(NamedTuple):
+    """What a position does not tell of how it came about; axes as in `rules`, and H past rounds, the first one first."""
+
+    start: NDArray[np.uint8]  # [R, G] place in the starting line
+    played: NDArray[np.uint8]  # [H, R, G] bit of the card played; H is 0 where no history is kept
+    place: NDArray[np.uint8]  # [H, R, G] place after the round
+    limbs: NDArray[np.uint8]  # [H, R, G] bites left after the round
+
+
+class Layout:
+    """Where things stand in the observation of a variant.
+
+    Attributes:
+        variant, options: what it is the layout of.
+        size: entries of an observation.
+        block: entries of a robot's block; the block of place `k` starts at `k * block`.
+        robot_fields: `{name: Field}`, starts counted within a block.
+        game_fields: `{name: Field}`, starts counted within the observation.
+    """
+
+    def __init__(self, variant: Variant, options: Options | None = None) -> None:
+        options = options or Options()
+        self.variant, self.options = variant, options
+        named = variant.memory or options.identity
+        cards, players = variant.cards, variant.players
+        opponents_differ = variant.robots_per_player == 2 and players == 3
+
+        robot: list[tuple[str, int, str]] = []
+        if named:
+            robot.append(("seat", players, "whose robot it is, one-hot: 0 the viewer, 1 the next seat after the viewer, ..."))
+            if variant.robots_per_player == 2:
+                robot.append(
+                    ("number", 2, "which of its owner's robots it is, one-hot: 0 the one nearer the front of the starting line")
+                )
+        elif opponents_differ:
+            robot.append(("owner", 3, "one-hot: the viewer, the opponent whose frontmost robot is ahead, the other opponent"))
+        else:
+            robot.append(("owner", 1, "1 if the robot is the viewer's"))
+        robot.append(("limbs", variant.limbs, "entry k: the robot has more than k bites left (entry 0: it is in the line)"))
+        whose = "of the viewer's own robots (zero for others): " if variant.memory else ""
+        robot.append(("hand", cards, f"{whose}card k+1 is in its hand"))
+        if variant.memory:
+            robot.append(("hand_size", cards, "entry k: its hand has more than k cards"))
+        if variant.memory or options.last:
+            robot.append(("last", cards, "one-hot: the card that it played in the last round (zero before the first)"))
+        self.robot_fields = _place(robot)
+        self.block = sum(size for _, size, _ in robot)
+
+        game = [("first_round", 1, "1 in the first round, in which nobody is bitten")]
+        self.history_rounds = variant.most_rounds - 1 if options.history else 0
+        self.history_robot = cards + variant.robots + 1
+        if options.history:
+            game.append(
+                (
+                    "start",
+                    variant.robots**2,
+                    "for each robot, by seat from the viewer on and by number: its place in the starting line, one-hot",
+                )
+            )
+            game.append(
+                (
+                    "history",
+                    self.history_rounds * variant.robots * self.history_robot,
+                    "for each past round, the first one first, and each robot (order as in start): "
+                    "its card, one-hot; its place after the round, one-hot; 1 if it was bitten",
+                )
+            )
+        self.game_fields = _place(game, self.block * variant.robots)
+        self.size = self.block * variant.robots + sum(size for _, size, _ in game)
+
+        def at(fields: dict[str, Field], name: str) -> int:
+            return fields[name].start if name in fields else -1
+
+        self.view = View(
+            players=players,
+            robots_per_player=variant.robots_per_player,
+            cards=cards,
+            limbs=variant.limbs,
+            block=self.block,
+            owner=at(self.robot_fields, "owner"),
+            owner_size=self.robot_fields["owner"].size if "owner" in self.robot_fields else 0,
+            seat=at(self.robot_fields, "seat"),
+            number=at(self.robot_fields, "number"),
+            limb=self.robot_fields["limbs"].start,
+            hand=self.robot_fields["hand"].start,
+            hidden=int(variant.memory),
+            hand_size=at(self.robot_fields, "hand_size"),
+            last=at(self.robot_fields, "last"),
+            first_round=self.game_fields["first_round"].start,
+            history=at(self.game_fields, "start"),
+            history_rounds=self.history_rounds,
+            size=self.size,
+        )
+
+    def blocks(self, observation: NDArray[T]) -> NDArray[T]:
+        """The robots' blocks of observations: `[..., size]` -> view `[..., places, block]`."""
+        robots = self.variant.robots
+        return observation[..., : self.block * robots].reshape(*observation.shape[:-1], robots, self.block)
+
+    def mine(self, observation: NDArray[T]) -> NDArray[np.bool_]:
+        """`[..., size]` -> `[..., places]`: the robot in this place is the viewer's."""
+        first = self.robot_fields["seat" if "seat" in self.robot_fields else "owner"].start
+        is_mine: NDArray[np.bool_] = self.blocks(observation)[..., first] != 0
+        return is_mine
+
+    def field(self, observation: NDArray[T], name: str) -> NDArray[T]:
+        """A field of observations: `[..., size]` -> `[..., places, field size]`, or `[..., field size]` for one of the game.
+
+        Raises:
+            KeyError: this layout has no such field.
+        """
+        if name in self.robot_fields:
+            return self.blocks(observation)[..., self.robot_fields[name].slice]
+        if name in self.game_fields:
+            return observation[..., self.game_fields[name].slice]
+        raise KeyError(f"no field {name!r}; there are {', '.join([*self.robot_fields, *self.game_fields])}")
+
+    def table(self) -> str:
+        """The layout as a Markdown table."""
+        head = ["| index | field | entries |", "| --- | --- | --- |"]
+        robot = [
+            f"| {self.block}k + {_span(f)} | `{f.name}` of the robot in place k | {f.meaning} |" for f in self.robot_fields.values()
+        ]
+        game = [f"| {_span(f)} | `{f.name}` | {f.meaning} |" for f in self.game_fields.values()]
+        return "\n".join(head + robot + game)
+
+
+def _place(fields: list[tuple[str, int, str]], start: int = 0) -> dict[str, Field]:
+    placed = {}
+    for name, size, meaning in fields:
+        placed[name] = Field(name, start, size, meaning)
+        start += size
+    return placed
+
+
+def _span(field: Field) -> str:
+    return f"{field.start}" if field.size == 1 else f"{field.start}..{field.start + field.size - 1}"
+
+
+def new_record(layout: Layout, games: int) -> Record:
+    """Allocate the record that observations of this layout need."""
+    robots, rounds = layout.variant.robots, layout.history_rounds
+    past = [np.zeros((rounds, robots, games), np.uint8) for _ in range(3)]
+    return Record(np.zeros((robots, games), np.uint8), *past)
+
+
+@kernel
+def record_start(games: Games, record: Record, begin: NDArray[np.uint8], start: int, stop: int) -> None:
+    """Remember the starting lines of those of the games `start:stop` that begin."""
+    for r in range(games.place.shape[0]):
+        place, at_start = games.place[r], record.start[r]
+        for g in range(start, stop):
+            at_start[g] = place[g] if begin[g] != 0 else at_start[g]
+
+
+@kernel
+def record_round(games: Games, record: Record, start: int, stop: int) -> None:
+    """Remember the round just played, after `play_round`, if a history is kept."""
+    for g in range(start, stop):
+        h = games.rounds[g] - 1
+        if 0 <= h < record.played.shape[0]:
+            for r in range(games.place.shape[0]):
+                record.played[h, r, g] = games.played[r, g]
+                record.place[h, r, g] = games.place[r, g]
+                record.limbs[h, r, g] = games.limbs[r, g]
+
+
+@kernel
+def _number(view: View, record: Record, r: int, g: int) -> int:
+    """0 if robot `r` is the one of its owner's that was nearer the front at the start, else 1."""
+    if view.robots_per_player == 1:
+        return 0
+    return int(record.start[r, g] > record.start[r ^ 1, g])
+
+
+@kernel
+def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, out: NDArray[np.float32]) -> None:
+    """Write `start` and `history` as `viewer` saw them."""
+    robots = games.place.shape[0]
+    width = view.cards + robots + 1
+    for r in range(robots):
+        seat = (r // view.robots_per_player - viewer) % view.players
+        row = seat * view.robots_per_player + _number(view, record, r, g)
+        out[view.history + row * robots + record.start[r, g]] = 1
+        before = view.limbs
+        for h in range(min(int(games.rounds[g]), view.history_rounds)):
+            at = view.history + robots * robots + (h * robots + row) * width
+            if before > 0:
+                for c in range(view.cards):
+                    out[at + c] = (record.played[h, r, g] >> c) & 1
+                left = int(record.limbs[h, r, g])
+                if left > 0:
+                    out[at + view.cards + record.place[h, r, g]] = 1
+                out[at + view.cards + robots] = left < before
+                before = left
+
+
+@kernel
+def observe(
+    view: View,
+    last_line: int,
+    games: Games,
+    record: Record,
+    show: NDArray[np.uint8],
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    start: int,
+    stop: int,
+) -> None:
+    """Write what the players of the games `start:stop` see, and what they may play.
+
+    Args:
+        view: `Layout.view`.
+        last_line: `Rules.last_line`.
+        games: the positions.
+        record: the games' `Record`.
+        show: `[G]` uint8. 0: leave the rows of this game as they are. 1: players who are out see nothing (zero).
+            2: players who are out look on.
+        observation: `[G, P, size]`, overwritten with zeros and ones.
+        action_mask: `[G, P, actions]` int8, overwritten: 1 = legal; all ones for a player who has nothing to choose.
+        start: the first of the games.
+        stop: the one after the last.
+    """
+    robots = games.place.shape[0]
+    each = view.robots_per_player
+    robot_at = np.zeros(robots, np.int64)
+    for g in range(start, stop):
+        if show[g] == 0:
+            continue
+        line = 0
+        for r in range(robots):
+            line += games.limbs[r, g] > 0
+            robot_at[games.place[r, g]] = r
+        playing = line > last_line
+
+        # What all see alike is written once, for the first viewer, and copied.
+        seen = observation[g, 0]
+        seen[:] = 0
+        for k in range(line):
+            r, at = robot_at[k], k * view.block
+            for i in range(games.limbs[r, g]):
+                seen[at + view.limb + i] = 1
+            hand, played = np.int64(games.hand[r, g]), np.int64(games.played[r, g])
+            if view.hidden == 0:
+                for c in range(view.cards):
+                    seen[at + view.hand + c] = (hand >> c) & 1
+            else:
+                i = 0
+                for c in range(view.cards):
+                    if (hand >> c) & 1:
+                        seen[at + view.hand_size + i] = 1
+                        i += 1
+            if view.number >= 0:
+                seen[at + view.number + _number(view, record, r, g)] = 1
+            if view.last >= 0:
+                for c in range(view.cards):
+                    seen[at + view.last + c] = (played >> c) & 1
+        seen[view.first_round] = games.rounds[g] == 0
+        for viewer in range(1, view.players):
+            observation[g, viewer] = seen
+
+        for viewer in range(view.players):
+            seen = observation[g, viewer]
+            alive = False
+            for r in range(viewer * each, viewer * each + each):
+                alive |= games.limbs[r, g] > 0
+            if show[g] == 1 and not (alive and playing):
+                seen[:] = 0
+                action_mask[g, viewer] = 1
+                continue
+            first_opponent = -1
+            for k in range(line):
+                r, at = robot_at[k], k * view.block
+                owner = r // each
+                if view.seat >= 0:
+                    seen[at + view.seat + (owner - viewer) % view.players] = 1
+                elif owner == viewer:
+                    seen[at + view.owner] = 1
+                elif view.owner_size == 3:
+                    if first_opponent < 0:
+                        first_opponent = owner
+                    seen[at + view.owner + (1 if owner == first_opponent else 2)] = 1
+                if view.hidden == 1 and owner == viewer:
+                    for c in range(view.cards):
+                        seen[at + view.hand + c] = (games.hand[r, g] >> c) & 1
+            if view.history >= 0:
+                _see_history(view, games, record, g, viewer, seen)
+            mask = action_mask[g, viewer]
+            if not (alive and playing):
+                mask[:] = 1
+            elif each == 1:
+                for c in range(view.cards):
+                    mask[c] = (games.hand[viewer, g] >> c) & 1
+            else:
+                a, b = 2 * viewer, 2 * viewer + 1
+                front, rear = (a, b) if games.place[a, g] < games.place[b, g] else (b, a)
+                for c in range(view.cards):
+                    for d in range(view.cards):
+                        mask[c * view.cards + d] = (games.hand[front, g] >> c) & (games.hand[rear, g] >> d) & 1
+
+
+@kernel
+def lay_cards(
+    view: View,
+    games: Games,
+    actions: NDArray[np.int64],
+    cards: NDArray[np.uint8],
+    replaced: NDArray[np.uint8],
+    start: int,
+    stop: int,
+) -> None:
+    """Turn actions into cards, at the edge of the rules: an illegal card becomes the lowest of that robot's hand.
+
+    Args:
+        view: `Layout.view`.
+        games: the positions.
+        actions: `[G, P]` int64, each in the action space: card - 1, or for two robots
+            (card of the own robot nearer the front - 1) * cards + (card of the one nearer the shark - 1).
+        cards: `[R, G]` uint8, overwritten with bits of cards; 0 for robots that are out.
+        replaced: `[G, P]` uint8, overwritten: 1 = a card of this player was illegal.
+        start: the first of the games.
+        stop: the one after the last.
+    """
+    each = view.robots_per_player
+    for g in range(start, stop):
+        for p in range(view.players):
+            replaced[g, p] = 0
+            for r in range(p * each, p * each + each):
+                card = actions[g, p]
+                if each == 2:
+                    ahead = games.place[r, g] < games.place[r ^ 1, g]
+                    card = card // view.cards if ahead else card % view.cards
+                hand = np.int64(games.hand[r, g])
+                bit = (1 << card) & hand
+                if games.limbs[r, g] == 0:
+                    bit = 0
+                elif bit == 0:
+                    bit = hand & -hand
+                    replaced[g, p] = 1
+                cards[r, g] = bit

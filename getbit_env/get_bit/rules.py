@@ -1,0 +1,322 @@
+"""The rules of Get Bit!, over a batch of games; clauses (G...) as numbered in `docs/rules.md`.
+
+Everything that plays this game calls this module: the environments, the vector environment, the bots' look-ahead, the solver,
+the replays. A batch is a struct of arrays with these axes:
+
+    R  robots (robot `r` belongs to player `r // robots_per_player`)
+    P  players
+    G  games
+
+A card is one bit, a hand is a mask of such bits, and the line is every robot's place in it. With that a whole round is a few
+short loops over games without a branch, which the compiler turns into vector instructions on 64 games at a time; what keeps
+it able to do so is that every operand is a byte. Functions change their arguments in place and return nothing.
+Kernels assume legal play; illegal play is met by `lay_cards`, at the edge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import kernel
+
+BLOCK = 1024  # games that one pass works on: its rows stay in the first-level cache
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+class Rules(NamedTuple):
+    """What the kernels need to know of a variant (`getbit_env.get_bit.variants`)."""
+
+    robots_per_player: int
+    deck: int  # mask of all cards of a robot, bit c-1 for card c
+    limbs: int  # bites that put a robot out (G1.3; eight in the longer game, G4.2)
+    pick_up_at: int  # a hand of so many cards or fewer takes its table back: 1 or 2 (G5.1, G5.2)
+    last_line: int  # the game is over when so many robots are left in the line (G6.1-G6.3)
+    literal_ending: int  # 1: in the three-player ending the loser's other robot counts as well (G6.3)
+
+
+class Games(NamedTuple):
+    """The positions of a batch of games. A robot's table is the cards of its deck that are not in its hand."""
+
+    place: NDArray[np.uint8]  # [R, G] place in the line, 0 = front; behind the line the robots that are out, the last one first
+    limbs: NDArray[np.uint8]  # [R, G] bites left; 0 = out
+    hand: NDArray[np.uint8]  # [R, G] mask of the cards not yet played
+    played: NDArray[np.uint8]  # [R, G] bit of the card played in the last round; 0 = none
+    rounds: NDArray[np.uint8]  # [G] rounds played
+
+
+class Outcome(NamedTuple):
+    """What the last round did."""
+
+    bitten: NDArray[np.uint8]  # [R, G] 1 = the robot lost a limb
+    finish: NDArray[np.uint8]  # [P, G] finishing place (1 = winner) of a player whose fate the round decided; else 0
+    over: NDArray[np.uint8]  # [G] 1 = the round ended the game
+    reward: NDArray[np.float32]  # [P, G]
+
+
+class Scratch(NamedTuple):
+    """Rows that `play_round` works in; one a thread."""
+
+    untied: NDArray[np.uint8]  # [R, BLOCK] bit of the card if nobody else played it, else 0
+    ahead: NDArray[np.uint8]  # [R, BLOCK] robots ahead after the move
+    row: NDArray[np.uint8]  # [8, BLOCK]
+
+
+def new_games(robots: int, games: int) -> Games:
+    """Allocate a batch; every game is unfinished business until `start_game` is called for it."""
+    place, limbs, hand, played = (np.zeros((robots, games), np.uint8) for _ in range(4))
+    return Games(place, limbs, hand, played, np.zeros(games, np.uint8))
+
+
+def new_outcome(robots: int, players: int, games: int) -> Outcome:
+    """Allocate the outcome of a batch."""
+    return Outcome(
+        np.zeros((robots, games), np.uint8),
+        np.zeros((players, games), np.uint8),
+        np.zeros(games, np.uint8),
+        np.zeros((players, games), np.float32),
+    )
+
+
+def new_scratch(robots: int) -> Scratch:
+    """Allocate the rows that one thread works in."""
+    return Scratch(np.zeros((robots, BLOCK), np.uint8), np.zeros((robots, BLOCK), np.uint8), np.zeros((8, BLOCK), np.uint8))
+
+
+# --- a round, in the order of the rulebook --------------------------------------------------------------------------------
+# Inside a block a condition is a byte: 0, or 255 so that `&` selects.
+
+
+@kernel
+def _reveal(rules: Rules, games: Games, cards: NDArray[np.uint8], scratch: Scratch, start: int, stop: int) -> None:
+    """G2.2 and G3.1: the cards leave the hands; a card that two robots in the line played is tied."""
+    last_line = np.uint8(rules.last_line)
+    n = stop - start
+    line, live, once, tied = scratch.row[0, :n], scratch.row[1, :n], scratch.row[2, :n], scratch.row[3, :n]
+    line[:] = 0
+    once[:] = 0
+    tied[:] = 0
+    for r in range(games.limbs.shape[0]):
+        limbs = games.limbs[r, start:stop]
+        for g in range(n):
+            line[g] += limbs[g] > 0
+    for g in range(n):
+        live[g] = 0 - (line[g] > last_line)  # a finished game stays as it is
+    for r in range(games.limbs.shape[0]):
+        card, hand, played = cards[r, start:stop], games.hand[r, start:stop], games.played[r, start:stop]
+        for g in range(n):
+            bit = card[g] & live[g]
+            hand[g] &= ~bit
+            tied[g] |= once[g] & bit
+            once[g] |= bit
+            played[g] = bit | (played[g] & ~live[g])
+    for r in range(games.limbs.shape[0]):
+        played, untied = games.played[r, start:stop], scratch.untied[r, :n]
+        for g in range(n):
+            untied[g] = played[g] & live[g] & ~tied[g]
+
+
+@kernel
+def _move(games: Games, scratch: Scratch, start: int, stop: int) -> None:
+    """G3.3: a robot is ahead of another if its untied number is higher, or if neither moved and it was ahead before."""
+    n = stop - start
+    scratch.ahead[:, :n] = 0
+    for r in range(1, games.place.shape[0]):
+        place_r, untied_r, ahead_of_r = games.place[r, start:stop], scratch.untied[r, :n], scratch.ahead[r, :n]
+        for s in range(r):
+            place_s, untied_s, ahead_of_s = games.place[s, start:stop], scratch.untied[s, :n], scratch.ahead[s, :n]
+            for g in range(n):
+                s_first = (untied_s[g] > untied_r[g]) | ((untied_s[g] == untied_r[g]) & (place_s[g] < place_r[g]))
+                ahead_of_r[g] += s_first
+                ahead_of_s[g] += not s_first
+
+
+@kernel
+def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: int, stop: int) -> None:
+    """G4 and G5: from the second round on the robot at the back is bitten; bitten robots and small hands take cards back."""
+    deck = np.uint8(rules.deck)
+    stop_at_one = np.uint8(255 if rules.pick_up_at == 1 else 0)
+    n = stop - start
+    line, live, bite, survives = scratch.row[0, :n], scratch.row[1, :n], scratch.row[2, :n], scratch.row[3, :n]
+    rounds = games.rounds[start:stop]
+    for g in range(n):
+        bite[g] = live[g] & (0 - (rounds[g] > 0))  # G4.1
+        rounds[g] += live[g] & 1
+        survives[g] = 0
+    for r in range(games.limbs.shape[0]):
+        limbs, ahead, bitten = games.limbs[r, start:stop], scratch.ahead[r, :n], outcome.bitten[r, start:stop]
+        for g in range(n):
+            bitten[g] = bite[g] & (ahead[g] + 1 == line[g])
+            limbs[g] -= bitten[g]  # G4.2
+            survives[g] |= bitten[g] & (limbs[g] > 0)
+    for r in range(games.limbs.shape[0]):
+        limbs, ahead, bitten = games.limbs[r, start:stop], scratch.ahead[r, :n], outcome.bitten[r, start:stop]
+        place, hand = games.place[r, start:stop], games.hand[r, start:stop]
+        for g in range(n):
+            to_front = survives[g] & bitten[g]  # G4.3: it moves to the front and those ahead of it move one back
+            place[g] = (ahead[g] + (survives[g] & (ahead[g] + 1 < line[g]))) & (to_front - 1)
+            fewer = hand[g] & (hand[g] - 1)
+            fewer &= (fewer - 1) | stop_at_one  # G5.1: now empty if the hand is down to `pick_up_at` cards or fewer
+            back = (limbs[g] > 0) & (bitten[g] | (fewer == 0))  # G4.4: a robot that is out takes nothing back
+            hand[g] |= deck & (0 - back)
+    for g in range(n):
+        line[g] -= bite[g] & 1 & ~survives[g]  # G4.4
+
+
+@kernel
+def _end(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: int, stop: int) -> None:
+    """G6: is the game over, and who finished in which place."""
+    last_line = np.uint8(rules.last_line)
+    n = stop - start
+    line, live = scratch.row[0, :n], scratch.row[1, :n]
+    over = outcome.over[start:stop]
+    for g in range(n):
+        over[g] = live[g] & 1 & (line[g] <= last_line)
+    if rules.robots_per_player == 1:
+        for p in range(outcome.finish.shape[0]):
+            limbs, place, bitten = games.limbs[p, start:stop], games.place[p, start:stop], outcome.bitten[p, start:stop]
+            finish = outcome.finish[p, start:stop]
+            for g in range(n):  # behind the line the robots lie in the order in which they went out: places are finishing places
+                decided = (over[g] & (limbs[g] > 0)) | (bitten[g] & (limbs[g] == 0))
+                finish[g] = (place[g] + 1) & (0 - decided)
+        return
+    # Two robots each: players rank by their frontmost robot, whoever lost a robot behind the others (G6.2, G6.3).
+    literal = np.uint8(rules.literal_ending)
+    for p in range(outcome.finish.shape[0]):
+        limbs_a, limbs_b = games.limbs[2 * p, start:stop], games.limbs[2 * p + 1, start:stop]
+        place_a, place_b = games.place[2 * p, start:stop], games.place[2 * p + 1, start:stop]
+        score = scratch.row[4 + p, :n]
+        for g in range(n):
+            lost = (limbs_a[g] == 0) | (limbs_b[g] == 0)
+            best = min(place_a[g], place_b[g])
+            score[g] = best + 8 * (lost & ((literal == 0) | (best > 0)))
+    for p in range(outcome.finish.shape[0]):
+        finish, score = outcome.finish[p, start:stop], scratch.row[4 + p, :n]
+        for g in range(n):
+            finish[g] = over[g]
+        for q in range(outcome.finish.shape[0]):
+            other = scratch.row[4 + q, :n]
+            for g in range(n):
+                finish[g] += over[g] & (other[g] < score[g])
+
+
+@kernel
+def _reward(
+    rules: Rules, reward_of_finish: NDArray[np.float32], limb_reward: np.float32, outcome: Outcome, start: int, stop: int
+) -> None:
+    """The reward of each player for this round: what its finishing place pays, and `limb_reward` a limb that it lost."""
+    each = rules.robots_per_player
+    n = stop - start
+    for p in range(outcome.finish.shape[0]):
+        finish, reward = outcome.finish[p, start:stop], outcome.reward[p, start:stop]
+        reward[:] = np.float32(0)
+        for k in range(1, reward_of_finish.shape[0]):
+            pays = reward_of_finish[k]
+            for g in range(n):
+                reward[g] += pays if finish[g] == np.uint8(k) else np.float32(0)
+        if limb_reward != 0:
+            for r in range(p * each, p * each + each):
+                bitten = outcome.bitten[r, start:stop]
+                for g in range(n):
+                    reward[g] += limb_reward if bitten[g] > 0 else np.float32(0)
+
+
+@kernel
+def play_round(
+    rules: Rules,
+    games: Games,
+    cards: NDArray[np.uint8],
+    reward_of_finish: NDArray[np.float32],
+    limb_reward: np.float32,
+    scratch: Scratch,
+    outcome: Outcome,
+    start: int,
+    stop: int,
+) -> None:
+    """Play one round of the games `start:stop` in place, and say in `outcome` what it did.
+
+    Args:
+        rules: `Rules` of the variant.
+        games: `Games`, changed in place. A finished game stays as it is and its outcome is all zero.
+        cards: `[R, G]` uint8, for each robot in the line the bit of a card of its hand, 0 for a robot that is out.
+        reward_of_finish: `[P + 1]` float32, what each finishing place pays; entry 0 (undecided) is not used.
+        limb_reward: float32, added per limb lost.
+        scratch: `Scratch` of this thread.
+        outcome: `Outcome`, overwritten.
+        start: the first of the games to play; threads may play disjoint ranges at the same time.
+        stop: the one after the last.
+    """
+    for first in range(start, stop, BLOCK):
+        last = min(first + BLOCK, stop)
+        _reveal(rules, games, cards, scratch, first, last)
+        _move(games, scratch, first, last)
+        _get_bit(rules, games, scratch, outcome, first, last)
+        _end(rules, games, scratch, outcome, first, last)
+        _reward(rules, reward_of_finish, limb_reward, outcome, first, last)
+
+
+# --- chance: the starting line, the only one (G1.2) ------------------------------------------------------------------------
+
+
+@kernel
+def random_bits(key: np.uint64, counter: np.uint64) -> np.uint64:
+    """Number `counter` of the stream `key`, 64 bits (the SplitMix64 output function, which is counter-based)."""
+    z = key + counter * GOLDEN
+    z = (z ^ (z >> np.uint64(30))) * MIX_1
+    z = (z ^ (z >> np.uint64(27))) * MIX_2
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def start_games(
+    rules: Rules,
+    games: Games,
+    begin: NDArray[np.uint8],
+    streams: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    start: int,
+    stop: int,
+) -> None:
+    """Set up those of the games `start:stop` for which `begin[g]` is not 0, each with the next line of its own stream.
+
+    The line is shuffled by Fisher-Yates with the digits of a fixed-point fraction of 56 random bits: the bias of any order
+    is below 7!/2^56. `streams` and `counters` are `[G]` uint64.
+    """
+    _set_up(rules, games, begin, start, stop)
+    robots = games.place.shape[0]
+    fraction = np.uint64((1 << 56) - 1)
+    for g in range(start, stop):
+        if begin[g] == 0:
+            continue
+        counters[g] += np.uint64(1)
+        bits = random_bits(streams[g], counters[g]) >> np.uint64(8)
+        order = np.int64(0x6543210)  # robot in place i, four bits each: the shuffle stays in a register
+        for i in range(robots - 1, 0, -1):
+            bits *= np.uint64(i + 1)
+            j = np.int64(bits >> np.uint64(56))
+            bits &= fraction
+            differ = ((order >> (4 * i)) ^ (order >> (4 * j))) & 15
+            order ^= (differ << (4 * i)) | (differ << (4 * j))
+        for i in range(robots):
+            games.place[(order >> (4 * i)) & 15, g] = i
+
+
+@kernel
+def _set_up(rules: Rules, games: Games, begin: NDArray[np.uint8], start: int, stop: int) -> None:
+    """G1.1, G1.3: whole robots with full hands, for the games that begin."""
+    deck, whole = np.uint8(rules.deck), np.uint8(rules.limbs)
+    begin, rounds = begin[start:stop], games.rounds[start:stop]
+    for g in range(stop - start):
+        rounds[g] &= 0 - (begin[g] == 0)
+    for r in range(games.place.shape[0]):
+        limbs, hand, played = games.limbs[r, start:stop], games.hand[r, start:stop], games.played[r, start:stop]
+        for g in range(stop - start):
+            new = np.uint8(0) - np.uint8(begin[g] != 0)
+            limbs[g] = (limbs[g] & ~new) | (whole & new)
+            hand[g] = (hand[g] & ~new) | (deck & new)
+            played[g] &= ~new
