@@ -58,7 +58,8 @@ class Engine:
         record: `observations.Record`.
         observation: `[G, P, D]` float32, as of the last `observe`.
         action_mask: `[G, P, A]` int8, 1 = legal.
-        replaced: `[G, P]` uint8, 1 = an illegal card of this player was replaced in the last round.
+        actions: `[G, P]` int64, what was played in the last round.
+        replaced: `[G, P]` uint8, 1 = it is not what was asked for, since that was illegal.
         streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
     """
 
@@ -87,6 +88,7 @@ class Engine:
         self._look_on = np.full(games, 2, np.uint8)
         self.observation = np.zeros((games, variant.players, self.layout.size), np.float32)
         self.action_mask = np.ones((games, variant.players, variant.actions), np.int8)
+        self.actions = np.zeros((games, variant.players), np.int64)
         self.replaced = np.zeros((games, variant.players), np.uint8)
         self.seed(seed)
 
@@ -114,13 +116,14 @@ class Engine:
                     self.state.place[line, g] = np.arange(self.variant.robots)
         record_start(self.state, self.record, begin, 0, self.size)
 
-    def play(self, actions: NDArray[np.int64]) -> None:
+    def play(self, actions: NDArray[np.integer]) -> None:
         """Play a round of every game that is not over; illegal cards are replaced by the lowest legal one and flagged.
 
         Args:
             actions: `[G, P]` int64, each within the action space; those of players who are out are ignored.
         """
-        lay_cards(self.layout.view, self.state, actions, self._cards, self.replaced, 0, self.size)
+        self.actions[:] = actions
+        lay_cards(self.layout.view, self.state, self.actions, self._cards, self.replaced, 0, self.size)
         self.play_cards(self._cards)
 
     def play_cards(self, cards: NDArray[np.uint8]) -> None:
@@ -140,3 +143,10 @@ class Engine:
         observe(
             self.layout.view, self._rules.last_line, self.state, self.record, show, self.observation, self.action_mask, 0, self.size
         )
+
+    def look(self, layout: Layout) -> NDArray[np.float32]:
+        """The games as seen in another layout of the same game, without a history: `[G, P, layout.size]`."""
+        observation = np.zeros((self.size, self.variant.players, layout.size), np.float32)
+        mask = np.zeros_like(self.action_mask)
+        observe(layout.view, self._rules.last_line, self.state, self.record, self._look_on, observation, mask, 0, self.size)
+        return observation

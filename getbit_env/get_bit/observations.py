@@ -390,6 +390,7 @@ def lay_cards(
         games: the positions.
         actions: `[G, P]` int64, each in the action space: card - 1, or for two robots
             (card of the own robot nearer the front - 1) * cards + (card of the one nearer the shark - 1).
+            Illegal ones are overwritten with what is played instead.
         cards: `[R, G]` uint8, overwritten with bits of cards; 0 for robots that are out.
         replaced: `[G, P]` uint8, overwritten: 1 = a card of this player was illegal.
         start: the first of the games.
@@ -399,16 +400,21 @@ def lay_cards(
     for g in range(start, stop):
         for p in range(view.players):
             replaced[g, p] = 0
+            action = actions[g, p]
             for r in range(p * each, p * each + each):
-                card = actions[g, p]
-                if each == 2:
-                    ahead = games.place[r, g] < games.place[r ^ 1, g]
-                    card = card // view.cards if ahead else card % view.cards
+                worth = 1  # what one card more of this robot adds to the action
+                if each == 2 and games.place[r, g] < games.place[r ^ 1, g]:
+                    worth = view.cards
+                card = (action // worth) % view.cards
                 hand = np.int64(games.hand[r, g])
-                bit = (1 << card) & hand
+                bit = (np.int64(1) << card) & hand
                 if games.limbs[r, g] == 0:
-                    bit = 0
+                    bit = np.int64(0)
                 elif bit == 0:
-                    bit = hand & -hand
+                    lowest = np.int64(0)
+                    while (hand >> lowest) & 1 == 0:
+                        lowest += 1
+                    bit = np.int64(1) << lowest
+                    actions[g, p] += (lowest - card) * worth
                     replaced[g, p] = 1
                 cards[r, g] = bit

@@ -48,6 +48,13 @@ class Reward(StrEnum):
     PLACEMENT = "placement"  # linear from +1 for the winner to -1 for the last
 
 
+class IllegalAction(StrEnum):
+    """What an environment does with a card that is not in the hand."""
+
+    LOWEST = "lowest"  # plays the lowest card of that robot's hand instead
+    RAISE = "raise"
+
+
 @dataclass(frozen=True)
 class Variant:
     """One variant of the game. `standard_variant` makes those of the rulebooks, `parse_variant` reads a name.
