@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -43,7 +45,8 @@ def game_streams(seed: int | np.random.SeedSequence | None, games: int, first: i
         ValueError: the seed is negative.
     """
     root = (seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)).generate_state(1, np.uint64)[0]
-    return np.array([random_bits(root, np.uint64(first + g + 1)) for g in range(games)], np.uint64)
+    numbers: Any = np.arange(first + 1, first + games + 1, dtype=np.uint64)
+    return cast(NDArray[np.uint64], random_bits(root, numbers))
 
 
 class Engine:
@@ -110,10 +113,13 @@ class Engine:
         begin = self._all if begin is None else begin
         start_games(self._rules, self.state, begin, self.streams, self.counters, 0, self.size)
         if lines is not None:
-            for g, line in enumerate(np.asarray(lines)):
-                if begin[g]:
-                    check_line(self.variant, line.tolist())
-                    self.state.place[line, g] = np.arange(self.variant.robots)
+            begun = np.flatnonzero(begin)
+            given = np.asarray(lines)[begun]
+            places = np.arange(self.variant.robots)
+            wrong_ones = given if given.shape[1:] != places.shape else given[(np.sort(given, axis=1) != places).any(axis=1)]
+            for wrong in wrong_ones:
+                check_line(self.variant, wrong.tolist())
+            self.state.place[given, begun[:, None]] = places
         record_start(self.state, self.record, begin, 0, self.size)
 
     def play(self, actions: NDArray[np.integer]) -> None:
