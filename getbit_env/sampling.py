@@ -1,0 +1,42 @@
+"""Drawing from distributions by rows, each row from its own stream, so that a row's draws don't depend on the others."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import kernel
+from getbit_env.get_bit.rules import random_bits
+
+
+def sample(probabilities: NDArray[np.float64], streams: NDArray[np.uint64], counters: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Draw an action a row.
+
+    Args:
+        probabilities: `[B, A]` float64, rows that sum to 1.
+        streams: `[B]` uint64, keys of `rules.random_bits`.
+        counters: `[B]` uint64, numbers drawn so far; each is raised by one.
+
+    Returns:
+        `[B]` int64.
+    """
+    actions = np.empty(len(probabilities), np.int64)
+    _sample(probabilities, streams, counters, actions)
+    return actions
+
+
+@kernel
+def _sample(
+    probabilities: NDArray[np.float64], streams: NDArray[np.uint64], counters: NDArray[np.uint64], actions: NDArray[np.int64]
+) -> None:
+    for b in range(probabilities.shape[0]):
+        counters[b] += np.uint64(1)
+        left = (random_bits(streams[b], counters[b]) >> np.uint64(11)) * 2.0**-53
+        chosen = -1
+        for a in range(probabilities.shape[1]):
+            if probabilities[b, a] > 0:  # so that rounding never draws what has no probability
+                chosen = a
+                left -= probabilities[b, a]
+                if left < 0:
+                    break
+        actions[b] = chosen
