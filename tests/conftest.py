@@ -1,0 +1,11 @@
+"""What all tests share: the marker that names a clause of the rules, and a Hypothesis that does the same on every run."""
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("same every run", derandomize=True, deadline=None, max_examples=100)
+settings.load_profile("same every run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "clause(*numbers): the clauses of docs/rules.md that the test is about, as in 'G4.3'")
