@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,7 @@ class NetworkAgent:
         self.layers, self.about = layers, about or {}
         sizes = [weight.shape for weight, _ in layers]
         wanted = (Layout(variant, self.options).size, variant.actions)
-        if (sizes[0][1], sizes[-1][0]) != wanted or any(a[0] != b[1] for a, b in zip(sizes, sizes[1:], strict=False)):
+        if (sizes[0][1], sizes[-1][0]) != wanted or any(a[0] != b[1] for a, b in pairwise(sizes)):
             raise ValueError(
                 f"layers {sizes} don't lead from {wanted[0]} entries of an observation of {variant} to {wanted[1]} actions"
             )

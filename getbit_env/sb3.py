@@ -33,7 +33,7 @@ class GetBitVecEnv(VecEnv):
     Observations are `[num_envs, D]` float32 of zeros and ones (`layout`), actions `Discrete(A)`. An episode ends when the
     learner's fate is decided, in the middle of the game or at its end; the game then begins anew. Its last info holds
     `terminal_observation`, `TimeLimit.truncated`, and `episode` with `r` (sum of rewards), `l` (rounds), `t` (seconds since this
-    object was made), `win` (1.0 or 0.0) and `placement` (finishing place, 0 if the game was cut off).
+    object was made), `win` (1.0 or 0.0), `placement` (finishing place, 0 if it was cut off) and `table` (see `set_opponents`).
 
     Attributes:
         batch: the `SeatBatch` behind it.
@@ -92,13 +92,16 @@ class GetBitVecEnv(VecEnv):
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(variant.actions))
 
-    def set_opponents(self, opponents: Named) -> None:
+    def set_opponents(self, opponents: Named) -> list[int]:
         """Change the opponents; games that are going on are finished by those who began them.
 
         Args:
             opponents: as for the constructor.
+
+        Returns:
+            A number for each table, which the episodes that it plays bear.
         """
-        self.batch.set_tables(_load(opponents))
+        return self.batch.set_tables(_load(opponents))
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What the learner may play: `[num_envs, A]`."""
@@ -116,18 +119,26 @@ class GetBitVecEnv(VecEnv):
         """Take the learner's actions, `[num_envs]`."""
         self._asked = np.asarray(actions)
 
-    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:  # type: ignore[override]  # narrower
+    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Play a round: observations `[num_envs, D]`, rewards `[num_envs]`, dones `[num_envs]`, infos."""
         step = self.batch.step(self._asked)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         now = round(time.perf_counter() - self._made, 6)
         truncated = step.truncated[step.done].tolist()
-        ended = zip(step.done.tolist(), truncated, step.total.tolist(), step.length.tolist(), step.finish.tolist(), strict=True)
-        for k, (game, cut, total, length, finish) in enumerate(ended):
+        ended = zip(
+            step.done.tolist(),
+            truncated,
+            step.total.tolist(),
+            step.length.tolist(),
+            step.finish.tolist(),
+            step.table.tolist(),
+            strict=True,
+        )
+        for k, (game, cut, total, length, finish, table) in enumerate(ended):
             infos[game] = {
                 "terminal_observation": step.final_observation[k],
                 "TimeLimit.truncated": cut,
-                "episode": {"r": total, "l": length, "t": now, "win": float(finish == 1), "placement": finish},
+                "episode": {"r": total, "l": length, "t": now, "win": float(finish == 1), "placement": finish, "table": table},
             }
         return self.batch.observation, step.reward, step.terminated | step.truncated, infos
 
@@ -182,8 +193,8 @@ class GetBitVecEnv(VecEnv):
             masks = self.action_masks()
             return list(masks) if indices is None else [masks[g] for g in self._get_indices(indices)]
         if method_name == "set_opponents":
-            self.set_opponents(*method_args, **method_kwargs)
-            return [None for _ in self._get_indices(indices)]
+            numbers = self.set_opponents(*method_args, **method_kwargs)
+            return [numbers for _ in self._get_indices(indices)]
         raise AttributeError(f"the games have no method {method_name!r}; there are action_masks and set_opponents")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:  # noqa: ARG002 - SB3's signature

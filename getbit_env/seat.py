@@ -35,13 +35,14 @@ class SeatStep(NamedTuple):
     finish: NDArray[np.uint8]  # [n] the learner's finishing place in those, 0 if they were cut off
     total: NDArray[np.float64]  # [n] the learner's rewards over those
     length: NDArray[np.int64]  # [n] rounds that the learner played in those
+    table: NDArray[np.int64]  # [n] number of the table that played those, as `set_tables` gave it
 
 
 class _Share:
     """The games that one table of opponents plays, and the agents that play them."""
 
-    def __init__(self, table: Table, games: slice, others: int) -> None:
-        self.games = games
+    def __init__(self, table: Table, number: int, games: slice, others: int) -> None:
+        self.number, self.games = number, games
         self.size = games.stop - games.start
         alike = isinstance(table, Agent)
         # Copies, so that one agent may sit at several tables, and finish games at one that it has left.
@@ -110,11 +111,16 @@ class SeatBatch:
         self._length = np.zeros(games, np.int64)
         self._seed = np.random.SeedSequence(seed)
         self._made = 0
+        self._tables = 0
+        self._table = np.zeros(games, np.int64)  # number of the table that plays a game
         self._shares: list[_Share] = []
         self.set_tables(tables)
 
-    def set_tables(self, tables: Table | Sequence[Table]) -> None:
+    def set_tables(self, tables: Table | Sequence[Table]) -> list[int]:
         """Change the opponents. A game that is going on is finished by those who began it.
+
+        Returns:
+            A number for each table, by which `SeatStep.table` tells who played a game.
 
         Raises:
             ValueError: there is no table, or there are more than games.
@@ -124,13 +130,15 @@ class SeatBatch:
             raise ValueError(f"there are 1 to {self.engine.size} tables (one a game at most), not {len(listed)}")
         edges = [len(self._games) * k // len(listed) for k in range(len(listed) + 1)]
         shares = [
-            _Share(table, slice(a, b), self.variant.players - 1)  # type: ignore[arg-type]  # a list holds tables
-            for table, a, b in zip(listed, edges, edges[1:], strict=False)
+            _Share(table, self._tables + k, slice(edges[k], edges[k + 1]), self.variant.players - 1)  # type: ignore[arg-type]  # a list holds tables
+            for k, table in enumerate(listed)
         ]
+        self._tables += len(shares)
         for share in shares:
             self._make_agents_ready(share)
         self._current = shares
         self._shares = [share for share in self._shares if share.plays.any()] + shares
+        return [share.number for share in shares]
 
     def reset(self, seed: int | None = None) -> None:
         """Begin all games anew.
@@ -187,6 +195,7 @@ class SeatBatch:
             finish=finish[done],
             total=self._total[done],
             length=self._length[done],
+            table=self._table[done],
         )
         if done.size:
             self._begin(ends.astype(np.uint8))
@@ -208,6 +217,7 @@ class SeatBatch:
             mine = begins[share.games]
             if mine.any():
                 share.plays |= mine
+                self._table[share.games][mine] = share.number
                 for agent, seats in zip(share.agents, share.seats, strict=True):
                     agent.reset(engine.layout, np.repeat(mine, seats.stop - seats.start), None)
         engine.observe(begin)
