@@ -490,7 +490,12 @@ def train(config: Config, folder: Path, *, quiet: bool = False) -> Path:
     rollouts = -(-config.frames // frames_a_rollout)
     try:
         with tqdm(
-            total=rollouts * frames_a_rollout, initial=model.num_timesteps, unit="frame", unit_scale=True, disable=quiet
+            total=rollouts * frames_a_rollout,
+            initial=model.num_timesteps,
+            unit="frame",
+            unit_scale=True,
+            mininterval=1,
+            disable=quiet,
         ) as run.bar:
             while run.rollouts < rollouts and not run.interrupted:
                 run.begin_leg()
