@@ -255,7 +255,7 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
     for r in range(robots):
         seat = (r // view.robots_per_player - viewer) % view.players
         row = seat * view.robots_per_player + _number(view, record, r, g)
-        out[view.history + row * robots + record.start[r, g]] = 1
+        out[view.history + row * robots + int(record.start[r, g])] = 1
         before = view.limbs
         for h in range(min(int(games.rounds[g]), view.history_rounds)):
             at = view.history + robots * robots + (h * robots + row) * width
@@ -264,7 +264,7 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
                     out[at + c] = (record.played[h, r, g] >> c) & 1
                 left = int(record.limbs[h, r, g])
                 if left > 0:
-                    out[at + view.cards + record.place[h, r, g]] = 1
+                    out[at + view.cards + int(record.place[h, r, g])] = 1
                 out[at + view.cards + robots] = left < before
                 before = left
 

@@ -71,7 +71,7 @@ def random_cards(variant: Variant, games: Games, rng: np.random.Generator) -> ND
     return np.where(games.limbs > 0, bits[choice], 0).astype(np.uint8)
 
 
-def copy_of(games: Games, columns: NDArray[np.intp] | slice = slice(None)) -> Games:
+def copy_of(games: Games, columns: NDArray[np.intp] | list[int] | slice = slice(None)) -> Games:
     """Some games of a batch, or all, in arrays of their own."""
     return Games(*(np.ascontiguousarray(array[..., columns]).copy() for array in games))
 
