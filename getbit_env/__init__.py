@@ -1,12 +1,14 @@
 """The board game Get Bit! for research on multi-agent learning.
 
 `parallel_env` is the game as a PettingZoo `ParallelEnv`, `env` and `raw_env` the same as AEC environments. Importing the package
-registers them with PettingZoo as `getbit/GetBit-v0`.
+registers them with PettingZoo as `getbit/GetBit-v0`, and one seat of the game with Gymnasium under the same name.
 """
 
+import gymnasium
 import pettingzoo
 
 from getbit_env.get_bit import ID, GetBitParallelEnv, Variant, env, parallel_env, parse_variant, raw_env, standard_variant
+from getbit_env.loading import load_agent
 from getbit_env.version import __version__
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "Variant",
     "__version__",
     "env",
+    "load_agent",
     "parallel_env",
     "parse_variant",
     "raw_env",
@@ -26,3 +29,5 @@ for _kind, _registry, _maker in (
 ):
     if ID not in _registry:
         pettingzoo.register(_kind, ID, entry_point=f"getbit_env.get_bit.environment:{_maker}")
+if ID not in gymnasium.registry:
+    gymnasium.register(ID, entry_point="getbit_env.single_agent:GetBitEnv")  # one seat of the game, agents in the others

@@ -1,6 +1,6 @@
-"""One seat of every game is played from outside, the others by agents: what single-agent training needs.
+"""One seat of every game is played from outside, the others by agents: what single-agent training in batch needs.
 
-`SeatBatch` is the one implementation behind the Stable-Baselines3 `VecEnv` (`getbit_env.sb3`) and the Gymnasium environment.
+`getbit_env.sb3` makes a Stable-Baselines3 `VecEnv` of it.
 """
 
 from __future__ import annotations
