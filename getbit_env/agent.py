@@ -22,7 +22,8 @@ class Agent(Protocol):
         def probabilities(self, observation, action_mask) -> float64 [B, A]
 
     a pure function, each row a distribution over legal actions, the one that `act` draws from. It is what exact best responses
-    are computed against.
+    are computed against. Matches (`getbit_env.match`) also look for two attributes: `deterministic = True` says that an agent
+    uses no random numbers, and `options` (`observations.Options`) what it wants to see beyond the default.
     """
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:

@@ -1,0 +1,279 @@
+"""Bots that follow a rule: each plays uniformly from a set of actions that the observation alone determines.
+
+A set of actions is a mask of 64 bits (49 actions at most), so that a rule is a kernel that writes one number a row, and what is
+played and the `probabilities` come from the same number.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import kernel
+from getbit_env.get_bit.engine import game_streams
+from getbit_env.get_bit.observations import Layout, View
+from getbit_env.get_bit.rules import random_bits
+
+
+class Streams:
+    """One counter-based random stream a row: what a row draws depends on the seed and its number, not on the batch.
+
+    Attributes:
+        keys, counters: `[B]` uint64, as `rules.random_bits` takes them.
+    """
+
+    def __init__(self, seed: int | None, rows: int) -> None:
+        self.keys = game_streams(seed, rows)
+        self.counters = np.zeros(rows, np.uint64)
+
+
+@kernel
+def count(actions: np.uint64) -> int:
+    """How many actions a set holds."""
+    x = actions - ((actions >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@kernel
+def pick(actions: np.uint64, bits: np.uint64) -> int:
+    """One action of a set that is not empty, uniformly by 64 random bits (the bias is below 2^-26)."""
+    skip = ((bits >> np.uint64(32)) * np.uint64(count(actions))) >> np.uint64(32)
+    for _ in range(skip):
+        actions &= actions - np.uint64(1)
+    return count((actions & (~actions + np.uint64(1))) - np.uint64(1))
+
+
+@kernel
+def legal(action_mask: NDArray[np.int8]) -> np.uint64:
+    """The set of legal actions: `[A]` int8 -> mask."""
+    actions = np.uint64(0)
+    for a in range(action_mask.shape[0]):
+        actions |= np.uint64(action_mask[a] != 0) << np.uint64(a)
+    return actions
+
+
+@kernel
+def _draw(
+    view: View,
+    observation: NDArray[np.float32],
+    preferred: NDArray[np.uint64],
+    keys: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Play an action of every row's set. A row with nothing to choose uses no random number: how long others play is all one."""
+    for b in range(preferred.shape[0]):
+        if observation[b, view.limb] == 0:
+            actions[b] = 0
+            continue
+        counters[b] += np.uint64(1)
+        actions[b] = pick(preferred[b], random_bits(keys[b], counters[b]))
+
+
+@kernel
+def _spread(preferred: NDArray[np.uint64], probabilities: NDArray[np.float64]) -> None:
+    """Every row's set as a uniform distribution, `[B, A]`."""
+    for b in range(preferred.shape[0]):
+        each = 1 / count(preferred[b])
+        for a in range(probabilities.shape[1]):
+            probabilities[b, a] = each * ((preferred[b] >> np.uint64(a)) & np.uint64(1))
+
+
+class Rule(Protocol):
+    """A kernel."""
+
+    def __call__(
+        self, view: View, observation: NDArray[np.float32], action_mask: NDArray[np.int8], preferred: NDArray[np.uint64], /
+    ) -> None:
+        """Write for every row the set of actions that a bot likes best, `[B]`; each holds an action, and legal ones only."""
+
+
+class Scripted:
+    """Plays by a rule: uniformly from the set of actions that its kernel `prefer` writes for each row.
+
+    Attributes:
+        deterministic: whether the set never holds more than one action.
+    """
+
+    deterministic: ClassVar[bool] = False
+    prefer: ClassVar[Rule]
+
+    def __init__(self) -> None:
+        self._streams: Streams | None = None
+
+    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `getbit_env.agent.Agent`."""
+        self._view = layout.view
+        if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
+            self._streams = Streams(seed, begins.size)
+
+    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
+        """See `getbit_env.agent.Agent`.
+
+        Raises:
+            RuntimeError: there was no `reset`, or one for another number of rows.
+        """
+        rows = observation.shape[0]
+        if self._streams is None or self._streams.keys.size != rows:
+            raise RuntimeError(f"{type(self).__name__}.act got {rows} rows without a reset for so many")
+        actions = np.empty(rows, np.int64)
+        preferred = self._preferred(observation, action_mask)
+        _draw(self._view, observation, preferred, self._streams.keys, self._streams.counters, actions)
+        return actions
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """What `act` draws from: `[B, A]`, a pure function of its arguments."""
+        probabilities = np.empty(action_mask.shape, np.float64)
+        _spread(self._preferred(observation, action_mask), probabilities)
+        return probabilities
+
+    def _preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        preferred = np.empty(observation.shape[0], np.uint64)
+        type(self).prefer(self._view, observation, action_mask, preferred)
+        return preferred
+
+
+@kernel
+def _prefer_any(
+    _view: View,
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    preferred: NDArray[np.uint64],
+) -> None:
+    for b in range(observation.shape[0]):
+        preferred[b] = legal(action_mask[b])
+
+
+@kernel
+def _prefer_highest(
+    _view: View,
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    preferred: NDArray[np.uint64],
+) -> None:
+    for b in range(observation.shape[0]):
+        below = legal(action_mask[b])
+        for shift in (1, 2, 4, 8, 16, 32):
+            below |= below >> np.uint64(shift)
+        preferred[b] = below ^ (below >> np.uint64(1))
+
+
+@kernel
+def _prefer_lowest(
+    _view: View,
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    preferred: NDArray[np.uint64],
+) -> None:
+    for b in range(observation.shape[0]):
+        actions = legal(action_mask[b])
+        preferred[b] = actions & (~actions + np.uint64(1))
+
+
+@kernel
+def can_play(view: View, seen: NDArray[np.float32], k: int) -> int:
+    """Mask of the cards that another's robot in place `k` may hold, as far as one observation tells.
+
+    That is its hand, and where hands are hidden all but the card just played, which is gone unless the table was taken back.
+    """
+    at = k * view.block
+    cards = 0
+    if view.hidden == 0:
+        for c in range(view.cards):
+            cards |= int(seen[at + view.hand + c] != 0) << c
+        return cards
+    whole = seen[at + view.hand_size + view.cards - 1] != 0
+    for c in range(view.cards):
+        cards |= int(whole or seen[at + view.last + c] == 0) << c
+    return cards
+
+
+WORST = 16  # counts more than ties with all robots
+
+
+@kernel
+def _prefer_safe(
+    view: View, observation: NDArray[np.float32], action_mask: NDArray[np.int8], preferred: NDArray[np.uint64]
+) -> None:
+    each, cards = view.robots_per_player, view.cards
+    owner = max(view.seat, view.owner)  # one of them is there, and its first entry says: the viewer's
+    holders = np.zeros(cards, np.int64)  # robots of others that can play the card
+    ahead = np.zeros((each, cards), np.int64)  # those of them ahead of the viewer's first, or second, robot
+    higher = np.zeros(cards, np.int64)  # mask of the higher cards that robots of others can play
+    risk = np.zeros((each, cards), np.int64)
+    for b in range(observation.shape[0]):
+        seen = observation[b]
+        holders[:] = 0
+        others = mine = every = 0
+        for k in range(view.players * each):
+            at = k * view.block
+            if seen[at + view.limb] == 0:
+                break
+            if seen[at + owner] != 0:
+                ahead[mine] = holders
+                mine += 1
+                continue
+            hand = can_play(view, seen, k)
+            for c in range(cards):
+                holders[c] += (hand >> c) & 1
+            every |= hand
+            others += 1
+        for c in range(cards):
+            higher[c] = every & -(2 << c)
+            for i in range(each):
+                risk[i, c] = 2 * ahead[i, c] + (holders[c] > 0)
+        best = 1 << 30
+        actions = np.uint64(0)
+        for a in range(action_mask.shape[1]):
+            if action_mask[b, a] == 0:
+                continue
+            if each == 1:
+                total = risk[0, a] + WORST * (count(np.uint64(higher[a])) >= others)
+            else:
+                front, rear = a // cards, a % cards
+                total = risk[0, front] + risk[1, rear] + 4 * (front == rear)  # G3.1: own robots tie as well
+                low, high = min(front, rear), max(front, rear)
+                total += WORST * (low < high and count(np.uint64(higher[low] & ~(1 << high))) >= others)
+            if total < best:
+                best = total
+                actions = np.uint64(0)
+            if total == best:
+                actions |= np.uint64(1) << np.uint64(a)
+        preferred[b] = actions
+
+
+class Random(Scripted):
+    """Any legal action, all alike."""
+
+    prefer = staticmethod(_prefer_any)
+
+
+class Highest(Scripted):
+    """The highest card of each robot."""
+
+    prefer = staticmethod(_prefer_highest)
+    deterministic = True
+
+
+class Lowest(Scripted):
+    """The lowest card of each robot."""
+
+    prefer = staticmethod(_prefer_lowest)
+    deterministic = True
+
+
+class Counter(Scripted):
+    """Counts cards: plays a number that can't get it bitten, if it has one.
+
+    By G3.3 a robot ends up at the back only if all others play distinct higher numbers, or if it ties and all behind it do not.
+    So the counter avoids numbers that all others can pass, then those that many robots ahead of it can tie (a tie with one
+    behind it does no harm), then those that anybody else can still play; what is left is drawn by lot.
+
+    In the memory game it goes by what one observation shows, that is, it forgets all rounds but the last.
+    """
+
+    prefer = staticmethod(_prefer_safe)

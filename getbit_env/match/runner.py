@@ -1,0 +1,465 @@
+"""A match: one line-up of agents at one table, many games, every seat played by everybody.
+
+The unit is a starting line with all its rotations: every agent plays it from the place of every other. Seats see each other
+relative to themselves, so that a line whose robots are renamed, each to that of the next seat, is the same line with the agents
+moved on by one: agents stay in their seats and the lines are renamed.
+
+Where there are no more lines than asked for, all of them are played, in whole blocks; else lines are drawn from the seed.
+Games are played in chunks of `LINES_PER_CHUNK` lines, and everything random in a chunk follows from the seed and its number:
+any number of processes gives the same result.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env.agent import Agent
+from getbit_env.get_bit.engine import Engine, game_streams
+from getbit_env.get_bit.observations import Options
+from getbit_env.get_bit.rules import new_games, start_games
+from getbit_env.get_bit.variants import Reward, Variant, choice, parse_variant
+from getbit_env.loading import load_agent
+from getbit_env.match.statistics import Estimate, estimate
+
+T = TypeVar("T")
+
+LINES = 5040  # every starting line of seven robots, and whole blocks of all the lines of fewer
+LINES_PER_CHUNK = 512
+LEAST_LINES = 4  # an interval of fewer says nothing
+
+
+class Failure(NamedTuple):
+    """An agent that could not play."""
+
+    agent: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What an agent did in a match, over all its seats.
+
+    Attributes:
+        seats: how many of the seats were its own.
+        win: games won, of those that one of its seats played; the equal share is 1 / players.
+        payoff: mean reward of a game; the equal share is 0.
+        places: `[players]`, part of its games finished first, second, ...
+        bites: mean number of limbs lost in a game.
+    """
+
+    seats: int
+    win: Estimate
+    payoff: Estimate
+    places: tuple[float, ...]
+    bites: float
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """What came out of a match.
+
+    Attributes:
+        variant: name of the variant.
+        line_up: the agent of each seat.
+        lines: starting lines played, each in all rotations: the units of the intervals.
+        games: games played.
+        exact: all agents were deterministic and all lines were played: the numbers are exact.
+        standings: of each agent, by name.
+        rounds: mean length of a game; 0 if none was played.
+        orders: how many games ended in each finishing order, names from the winner on.
+        failure: the agent that could not play and why. The match then breaks off and counts as lost in every game by that agent;
+            who did not fail shares the wins.
+    """
+
+    variant: str
+    line_up: tuple[str, ...]
+    lines: int
+    games: int
+    exact: bool
+    standings: dict[str, Standing]
+    rounds: float
+    orders: tuple[tuple[tuple[str, ...], int], ...]
+    failure: Failure | None = None
+
+    def __getitem__(self, name: str) -> Standing:
+        return self.standings[name]
+
+    def __str__(self) -> str:
+        width = max(map(len, self.standings))
+        rows = [f"{self.variant}: {self.lines} lines, {self.games} games of {self.rounds:.1f} rounds{', exact' * self.exact}"]
+        if self.failure:
+            rows.append(f"lost by {self.failure.agent}, which failed: {self.failure.reason}")
+        rows += [
+            f"{name:{width}}  x{s.seats}  win {s.win}  payoff {s.payoff}  places {' '.join(f'{p:.3f}' for p in s.places)}"
+            f"  bites {s.bites:.2f}"
+            for name, s in self.standings.items()
+        ]
+        return "\n".join(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON can hold it."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> MatchResult:
+        """The result that `to_dict` gave, also after a way through JSON."""
+        standings = {
+            name: Standing(s["seats"], Estimate(*s["win"]), Estimate(*s["payoff"]), tuple(s["places"]), s["bites"])
+            for name, s in data["standings"].items()
+        }
+        orders = tuple((tuple(names), games) for names, games in data["orders"])
+        failure = Failure(*data["failure"]) if data["failure"] else None
+        return MatchResult(
+            **{
+                **data,
+                "line_up": tuple(data["line_up"]),
+                "standings": standings,
+                "orders": orders,
+                "failure": failure,
+            }
+        )
+
+
+def play_match(
+    line_up: Sequence[Agent | str],
+    variant: Variant | str = "4p",
+    *,
+    lines: int = LINES,
+    seed: int = 0,
+    reward: Reward | str = Reward.WIN,
+    time_limit: float | None = None,
+    pool: Executor | None = None,
+    on_chunk: Callable[[int, int], None] | None = None,
+) -> MatchResult:
+    """Play a match.
+
+    Args:
+        line_up: an agent a seat, or its name (`getbit_env.load_agent`). An agent that is named, or given, several times plays
+            all these seats in one batch. It sees the observation of its attribute `options` (`observations.Options`) if it has
+            one, else the default. `deterministic = True` says of an agent that it uses no random numbers.
+        variant: the game, or its name.
+        lines: starting lines to play, each in all rotations of the seats. If there are no more than so many, all of them
+            are played, in blocks, as often as it takes; once is enough if all agents are deterministic.
+        seed: of the lines that are drawn and of the agents.
+        reward: what finishing places pay.
+        time_limit: seconds that an agent may take for one call of `reset` or `act`, with all its rows. Python code is
+            interrupted where the system can do so; compiled code is only found to be late when it comes back.
+        pool: plays chunks in its processes; the agents must be names, or picklable.
+        on_chunk: called with the number of lines done and of all, after every chunk.
+
+    Returns:
+        The result; intervals are those of `statistics.estimate` over lines. Where all lines are played in blocks they are on the
+        wide side, because which lines are played is not chance.
+
+    Raises:
+        ValueError: the line-up does not fit the variant, a name is unknown, or there are too few lines.
+    """
+    variant = parse_variant(variant) if isinstance(variant, str) else variant
+    if len(line_up) != variant.players:
+        raise ValueError(f"{variant} has {variant.players} players, the line-up {len(line_up)}")
+    if lines < LEAST_LINES:
+        raise ValueError(f"lines is {LEAST_LINES} or more, not {lines}: fewer tell nothing")
+    table = Table(tuple(line_up), variant, seed, lines, choice(Reward, "reward", reward), time_limit)
+    chunks = range(math.ceil(table.lines / LINES_PER_CHUNK))
+    played: Iterable[_Chunk | Failure] = (
+        map(table.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, table.arguments), chunks)
+    )
+    done: list[_Chunk] = []
+    for chunk in played:
+        if isinstance(chunk, Failure):
+            return table.forfeit(chunk)
+        done.append(chunk)
+        if on_chunk is not None:
+            on_chunk(min(len(done) * LINES_PER_CHUNK, table.lines), table.lines)
+    return table.result(done)
+
+
+class _Chunk(NamedTuple):
+    """What came out of some lines; A agents, L lines."""
+
+    win: NDArray[np.float64]  # [A, L] mean over seats and rotations
+    payoff: NDArray[np.float64]  # [A, L]
+    places: NDArray[np.int64]  # [A, P] games finished in each place
+    bites: NDArray[np.int64]  # [A] limbs lost
+    rounds: int
+    orders: Counter[tuple[str, ...]]
+
+
+class _Seats(NamedTuple):
+    """The seats of one agent, and its own copy of what they see."""
+
+    agent: Agent
+    seats: list[int]
+    engine: Engine
+    observation: NDArray[np.float32]  # [G, seats, D]
+    action_mask: NDArray[np.int8]  # [G, seats, A]
+
+
+class _AgentError(Exception):
+    """What an agent raised, or did wrong."""
+
+
+class Table:
+    """A line-up and what it plays; see `play_match`.
+
+    Attributes:
+        arguments: what makes the same table elsewhere.
+        names: of the agents, each once, by first seat.
+        lines: how many are played.
+        exact: see `MatchResult`.
+    """
+
+    def __init__(
+        self,
+        line_up: tuple[Agent | str, ...],
+        variant: Variant,
+        seed: int,
+        lines: int,
+        reward: Reward,
+        time_limit: float | None,
+    ) -> None:
+        self.arguments = (line_up, variant, seed, lines, reward, time_limit)
+        self._variant, self._seed, self._time_limit = variant, seed, time_limit
+        self._pays = variant.reward_of_finish(reward).astype(np.float64)
+        chosen: dict[Any, list[int]] = {}
+        for seat, one in enumerate(line_up):
+            chosen.setdefault(one if isinstance(one, str) else id(one), []).append(seat)
+        self._seats = list(chosen.values())
+        first = [line_up[seats[0]] for seats in self._seats]
+        self._agents = [load_agent(one) if isinstance(one, str) else one for one in first]
+        self.names = _names(first)
+        self._all_lines = math.factorial(variant.robots)
+        deterministic = all(getattr(agent, "deterministic", False) for agent in self._agents)
+        self._enumerated = lines >= self._all_lines
+        self.exact = self._enumerated and deterministic
+        blocks = 1 if deterministic else math.ceil(lines / self._all_lines)
+        self.lines = blocks * self._all_lines if self._enumerated else lines
+        self._engines: dict[tuple[int, Options], Engine] = {}
+
+    def play(self, chunk: int) -> _Chunk | Failure:
+        """Play the lines of a chunk in all rotations."""
+        lines = self._rotations(chunk)
+        games, players = len(lines), self._variant.players
+        tables = [self._sit_down(agent, seats, games) for agent, seats in zip(self._agents, self._seats, strict=True)]
+        engines = list({id(table.engine): table.engine for table in tables}.values())
+        engine = engines[0]
+        finish = np.zeros((players, games), np.uint8)
+        bites = np.zeros((self._variant.robots, games), np.uint8)
+        running = np.ones(games, np.uint8)
+        seeing = running.copy()
+        actions = np.zeros((games, players), np.int64)
+        for each in engines:
+            each.start(lines=lines)
+        try:
+            for number, table in enumerate(tables):
+                seeds = np.random.SeedSequence((self._seed, 1, chunk, number)).generate_state(1)
+                everywhere = np.ones(games * len(table.seats), bool)
+                self._call(number, partial(table.agent.reset, table.engine.layout, everywhere, int(seeds[0])))
+            while running.any():
+                for each in engines:
+                    each.observe(seeing)
+                for number, table in enumerate(tables):
+                    self._act(number, table, actions)
+                for each in engines:
+                    each.play(actions)
+                if np.logical_and(engine.replaced, running[:, None]).any():
+                    self._refuse(tables, engine.replaced & running[:, None], actions)
+                finish += engine.outcome.finish
+                bites += engine.outcome.bitten
+                seeing[:] = running
+                running &= ~engine.outcome.over & 1
+        except _AgentError as error:
+            name, reason = error.args
+            return Failure(name, reason)
+        return self._add_up(finish, bites, int(engine.state.rounds.sum(dtype=np.int64)))
+
+    def _rotations(self, chunk: int) -> NDArray[np.int64]:
+        """`[lines * players, R]`: the lines of a chunk, each followed by its renamed ones."""
+        first = chunk * LINES_PER_CHUNK
+        number = min(LINES_PER_CHUNK, self.lines - first)
+        robots, each = self._variant.robots, self._variant.robots_per_player
+        if self._enumerated:
+            orders = np.array(list(itertools.permutations(range(robots))))
+            lines = orders[np.arange(first, first + number) % self._all_lines]
+        else:
+            drawn = new_games(robots, number)
+            streams = game_streams(np.random.SeedSequence((self._seed, 0)), number, first)
+            start_games(self._variant.rules, drawn, np.ones(number, np.uint8), streams, np.zeros(number, np.uint64), 0, number)
+            lines = np.argsort(drawn.place, axis=0).T
+        rotation = np.arange(self._variant.players)[:, None] * each
+        return ((lines[:, None, :] + rotation) % robots).reshape(-1, robots)
+
+    def _sit_down(self, agent: Agent, seats: list[int], games: int) -> _Seats:
+        options = getattr(agent, "options", None) or Options()
+        engine = self._engines.get((games, options))
+        if engine is None:
+            engine = self._engines[games, options] = Engine(self._variant, games, seed=0, options=options)
+        observation = np.empty((games, len(seats), engine.layout.size), np.float32)
+        return _Seats(agent, seats, engine, observation, np.empty((games, len(seats), self._variant.actions), np.int8))
+
+    def _act(self, number: int, table: _Seats, actions: NDArray[np.int64]) -> None:
+        """Ask an agent for the actions of its seats, into `actions`."""
+        for k, seat in enumerate(table.seats):
+            table.observation[:, k] = table.engine.observation[:, seat]
+            table.action_mask[:, k] = table.engine.action_mask[:, seat]
+        games, seats, entries = table.observation.shape
+        rows, sees = games * seats, table.observation.reshape(-1, entries)
+        mask = table.action_mask.reshape(rows, -1)
+        chosen: Any = self._call(number, partial(table.agent.act, sees, mask))
+        if not isinstance(chosen, np.ndarray) or chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
+            what = f"{chosen.dtype} {list(chosen.shape)}" if isinstance(chosen, np.ndarray) else f"{type(chosen).__name__}"
+            nan = " with NaN" if what.startswith("float") and np.isnan(chosen).any() else ""
+            raise _AgentError(self.names[number], f"act gave {what}{nan} for {rows} rows, not int64 [{rows}]")
+        if chosen.min() < 0 or chosen.max() >= self._variant.actions:
+            live = (sees != 0).any(axis=1)
+            wrong = chosen[live & ((chosen < 0) | (chosen >= self._variant.actions))]
+            if wrong.size:
+                raise _AgentError(self.names[number], f"act gave {wrong[0]}, actions are 0 to {self._variant.actions - 1}")
+            chosen = np.where(live, chosen, 0)
+        actions[:, table.seats] = chosen.reshape(games, seats)
+
+    def _refuse(self, tables: list[_Seats], illegal: NDArray[np.uint8], actions: NDArray[np.int64]) -> None:
+        game, seat = (int(i[0]) for i in np.nonzero(illegal))
+        number = next(n for n, table in enumerate(tables) if seat in table.seats)
+        mask = tables[number].action_mask[game, tables[number].seats.index(seat)]
+        raise _AgentError(
+            self.names[number],
+            f"act gave the illegal action {actions[game, seat]} where {', '.join(map(str, np.flatnonzero(mask)))} were legal",
+        )
+
+    def _call(self, number: int, function: Callable[[], T]) -> T:
+        """Call an agent; whatever it raises, or takes too long for, becomes its failure."""
+        try:
+            if self._time_limit is None:
+                return function()
+            with _deadline(self._time_limit):
+                return function()
+        except Exception as error:
+            raise _AgentError(self.names[number], f"{type(error).__name__}: {error}") from error
+
+    def _add_up(self, finish: NDArray[np.uint8], bites: NDArray[np.uint8], rounds: int) -> _Chunk:
+        """`finish` `[P, G]`, `bites` `[R, G]` and the number of all rounds as what agents did."""
+        players, games = finish.shape
+        won, paid = (finish == 1).astype(np.float64), self._pays[finish]
+        win, payoff = (
+            np.array([values[seats].reshape(len(seats), -1, players).mean(axis=(0, 2)) for seats in self._seats])
+            for values in (won, paid)
+        )
+        of_player = bites.reshape(players, -1, games).sum(axis=(1, 2), dtype=np.int64)
+        agent_of = np.zeros(players, np.int64)
+        for number, seats in enumerate(self._seats):
+            agent_of[seats] = number
+        base = len(self._seats) ** np.arange(players)
+        by_place = agent_of[np.argsort(finish, axis=0)]
+        orders: Counter[tuple[str, ...]] = Counter()
+        for code, times in zip(*np.unique(base @ by_place, return_counts=True), strict=True):
+            orders[tuple(self.names[code // unit % len(self._seats)] for unit in base)] += int(times)
+        return _Chunk(
+            win,
+            payoff,
+            np.array([np.bincount(finish[seats].ravel(), minlength=players + 1)[1:] for seats in self._seats]),
+            np.array([of_player[seats].sum() for seats in self._seats]),
+            rounds,
+            orders,
+        )
+
+    def result(self, chunks: list[_Chunk]) -> MatchResult:
+        """All chunks together."""
+        games = self.lines * self._variant.players
+        standings = {}
+        for number, (name, seats) in enumerate(zip(self.names, self._seats, strict=True)):
+            played = games * len(seats)
+            standings[name] = Standing(
+                len(seats),
+                self._estimate(np.concatenate([chunk.win[number] for chunk in chunks]), 0, 1),
+                self._estimate(np.concatenate([chunk.payoff[number] for chunk in chunks]), self._pays[1:].min(), self._pays[1]),
+                tuple((sum(chunk.places[number] for chunk in chunks) / played).tolist()),
+                float(sum(chunk.bites[number] for chunk in chunks) / played),
+            )
+        orders = sum((chunk.orders for chunk in chunks), Counter())
+        return self._report(games, standings, sum(chunk.rounds for chunk in chunks) / games, tuple(sorted(orders.items())))
+
+    def forfeit(self, failure: Failure) -> MatchResult:
+        """What a match counts in which this agent failed: it loses, the others share the wins."""
+        players = self._variant.players
+        failed = len(self._seats[self.names.index(failure.agent)])
+        standings = {}
+        for name, seats in zip(self.names, self._seats, strict=True):
+            places = np.zeros(players)
+            if name == failure.agent:
+                places[players - failed :] = 1 / failed
+                win, payoff = 0.0, self._pays[-1]
+            else:
+                places[: players - failed] = 1 / (players - failed)
+                win = 1 / (players - failed)
+                payoff = -failed * self._pays[-1] / (players - failed)
+            standings[name] = Standing(len(seats), Estimate(win), Estimate(float(payoff)), tuple(places.tolist()), 0.0)
+        return self._report(0, standings, 0.0, (), failure)
+
+    def _estimate(self, values: NDArray[np.float64], least: float, most: float) -> Estimate:
+        return Estimate(float(values.mean())) if self.exact else estimate(values, least, most)
+
+    def _report(
+        self,
+        games: int,
+        standings: dict[str, Standing],
+        rounds: float,
+        orders: tuple[tuple[tuple[str, ...], int], ...],
+        failure: Failure | None = None,
+    ) -> MatchResult:
+        names = {seat: name for name, seats in zip(self.names, self._seats, strict=True) for seat in seats}
+        line_up = tuple(names[seat] for seat in range(self._variant.players))
+        exact = self.exact and failure is None
+        lines = self.lines if failure is None else 0
+        return MatchResult(self._variant.name, line_up, lines, games, exact, standings, rounds, orders, failure)
+
+
+_table = lru_cache(maxsize=1)(Table)  # a worker plays many chunks of a table one after another
+
+
+def _play_elsewhere(arguments: tuple[Any, ...], chunk: int) -> _Chunk | Failure:
+    return _table(*arguments).play(chunk)
+
+
+def _names(agents: Sequence[Agent | str]) -> list[str]:
+    """A name for each: its own, its attribute `name`, or that of its class; with a number where two would be called alike."""
+    names = [one if isinstance(one, str) else str(getattr(one, "name", type(one).__name__)) for one in agents]
+    return [name if names.count(name) == 1 else f"{name}#{names[:i].count(name) + 1}" for i, name in enumerate(names)]
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` in or after the block if it takes longer."""
+    late = f"it took longer than {seconds:g} s"
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(late)
+
+    begin = time.monotonic()
+    can_interrupt = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if can_interrupt:
+        before = signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        if can_interrupt:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    if time.monotonic() - begin > seconds:
+        raise TimeoutError(late)
