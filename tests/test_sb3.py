@@ -1,0 +1,310 @@
+"""The VecEnv: against a slow re-implementation on `parallel_env`, and as Stable-Baselines3 uses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.vec_env import VecMonitor
+
+import getbit_env
+from getbit_env.agent import Agent
+from getbit_env.get_bit.observations import Layout
+from getbit_env.loading import load_agent
+from getbit_env.sb3 import GetBitVecEnv
+from getbit_env.seat import SeatBatch
+
+
+class Slow:
+    """The same, game by game on `parallel_env`, given the lines and seats; for opponents without chance or memory."""
+
+    def __init__(self, fast: GetBitVecEnv, opponents: list[str], **options: Any) -> None:
+        self.fast, self.options = fast, options
+        players = fast.batch.variant.players
+        self.agents = [load_agent(name) for name in opponents]
+        self.envs = [getbit_env.parallel_env(variant=fast.batch.variant, **options) for _ in range(fast.num_envs)]
+        self.players = players
+
+    def begin(self, game: int) -> np.ndarray:
+        batch = self.fast.batch
+        line = np.argsort(batch.engine.record.start[:, game]).tolist()
+        self.seen, _ = self.envs[game].reset(options={"line": line})
+        self.seats = getattr(self, "seats", {}) | {game: int(batch.seat[game])}
+        self.total = getattr(self, "total", {}) | {game: 0.0}
+        self.last = getattr(self, "last", {}) | {game: self.seen}
+        return self.seen[f"player_{self.seats[game]}"]["observation"]
+
+    def step(self, game: int, action: int) -> tuple[np.ndarray, float, bool, bool, int]:
+        env, me = self.envs[game], f"player_{self.seats[game]}"
+        actions = {}
+        for agent in env.agents:
+            seen = self.last[game][agent]
+            if agent == me:
+                actions[agent] = action
+            else:
+                other = (int(agent[-1]) - self.seats[game]) % self.players - 1
+                bot = self.agents[other % len(self.agents)]
+                bot.reset(env.layout, np.ones(1, bool), 0)
+                actions[agent] = int(bot.act(seen["observation"][None], seen["action_mask"][None])[0])
+        self.last[game], rewards, terminations, truncations, _ = env.step(actions)
+        placement = env.snapshot()["placement"][self.seats[game]] or 0
+        return self.last[game][me]["observation"], rewards[me], terminations[me], truncations[me], placement
+
+
+@pytest.mark.parametrize(
+    ("options", "opponents"),
+    [
+        ({"variant": "4p"}, "lowest"),
+        ({"variant": "4p", "seat": 2, "reward": "placement", "limb_reward": -0.125}, "highest"),
+        ({"variant": "2p"}, "highest"),
+        ({"variant": "3p-memory"}, ("lowest", "highest")),
+        ({"variant": "5p", "max_cycles": 6}, ("lowest", "highest", "lowest", "highest")),
+        ({"variant": "4p-memory", "history": True}, "highest"),
+        ({"variant": "3p-1r-4c-1l", "observe_last": True, "identity": True}, "lowest"),
+    ],
+    ids=str,
+)
+def test_it_is_the_slow_environment(options: dict[str, Any], opponents: Any) -> None:
+    games = 5
+    fast = GetBitVecEnv(games, opponents, seed=7, **options)
+    names = [opponents] if isinstance(opponents, str) else list(opponents)
+    slow = Slow(fast, names, **{name: value for name, value in options.items() if name not in ("variant", "seat")})
+    seen = fast.reset()
+    rng = np.random.default_rng(0)
+    for game in range(games):
+        assert np.array_equal(seen[game], slow.begin(game))
+    ended = 0
+    for _ in range(60):
+        masks = np.stack(fast.env_method("action_masks"))
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        expected = [slow.step(game, int(actions[game])) for game in range(games)]
+        seen, rewards, dones, infos = fast.step(actions)
+        for game, (last, reward, terminated, truncated, placement) in enumerate(expected):
+            slow.total[game] += reward
+            assert rewards[game] == pytest.approx(reward)
+            assert dones[game] == (terminated or truncated)
+            if not dones[game]:
+                assert np.array_equal(seen[game], last)
+                assert infos[game] == {}
+                continue
+            ended += 1
+            assert np.array_equal(infos[game]["terminal_observation"], last)
+            assert infos[game]["TimeLimit.truncated"] == truncated
+            episode = infos[game]["episode"]
+            rounds = slow.envs[game].snapshot()["round"]
+            assert (episode["l"], episode["win"], episode["placement"]) == (rounds, float(placement == 1), placement)
+            assert episode["r"] == pytest.approx(slow.total[game])
+            assert np.array_equal(seen[game], slow.begin(game))
+            if options.get("seat") is not None:
+                assert slow.seats[game] == options["seat"]
+    assert ended > 5
+
+
+@pytest.mark.parametrize("variant", ["4p", "2p", "3p-memory"])
+def test_the_same_seed_gives_the_same_bytes_whatever_the_batch_size(variant: str) -> None:
+    def run(games: int) -> list[bytes]:
+        env = GetBitVecEnv(games, "random", variant=variant, seed=3)
+        log = [env.reset()[:4].tobytes()]
+        for _ in range(40):
+            seen, rewards, dones, _ = env.step(env.action_masks().argmax(1))
+            log += [seen[:4].tobytes(), rewards[:4].tobytes(), dones[:4].tobytes()]
+        return log
+
+    assert run(4) == run(9)
+
+
+def test_a_reset_with_a_seed_begins_again_and_one_without_goes_on() -> None:
+    def run(env: GetBitVecEnv) -> bytes:
+        log = [env.reset()]
+        log += [env.step(env.action_masks().argmax(1))[0] for _ in range(30)]
+        return np.stack(log).tobytes()
+
+    env = GetBitVecEnv(4, "random", seed=3)
+    first, second = run(env), run(env)
+    assert first != second
+    env.seed(3)
+    assert (run(env), run(env)) == (first, second)
+    assert env.reset_infos == [{}] * 4
+
+
+def test_every_seat_is_drawn_about_as_often() -> None:
+    batch = SeatBatch(getbit_env.parse_variant("4p"), 4000, load_agent("random"), seed=0)
+    batch.reset()
+    counts = np.bincount(batch.seat, minlength=4)
+    assert counts.min() > 900
+    assert len({tuple(line) for line in batch.engine.record.start.T.tolist()}) == 24
+
+
+class Marked(Agent):
+    """Always plays the lowest card, and remembers how many games it began."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.rows, self.begun = name, 0, 0
+
+    def reset(self, layout: Layout, begins: np.ndarray, seed: int | None) -> None:  # noqa: ARG002
+        if seed is not None:
+            self.rows, self.begun = len(begins), 0
+        else:
+            self.begun += int(begins.sum())
+
+    def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
+        assert len(observation) == self.rows
+        assert action_mask[~observation.any(1)].all(), "rows without a choice have a mask of ones"
+        return action_mask.argmax(1)
+
+
+def test_new_opponents_take_over_game_by_game() -> None:
+    env = GetBitVecEnv(6, [Marked("a"), Marked("b")], seed=0)
+    env.reset()
+    for _ in range(3):
+        env.step(env.action_masks().argmax(1))
+    before = env.batch.engine.record.start.copy()
+    (numbers,) = env.env_method("set_opponents", [Marked("c")], indices=0)
+    tables: list[tuple[int, int]] = []
+    for _ in range(40):
+        _, _, dones, infos = env.step(env.action_masks().argmax(1))
+        tables += [(game, infos[game]["episode"]["table"]) for game in np.flatnonzero(dones)]
+    for game in range(6):
+        mine = [table for g, table in tables if g == game]
+        assert mine[0] == (0 if game < 3 else 1), "a game is finished by those who began it"
+        assert set(mine[1:]) == set(numbers) == {2}
+    assert not np.array_equal(before, env.batch.engine.record.start)
+    (share,) = env.batch._shares  # the earlier ones are gone when their last game is over
+    assert share.agents[0].begun == 3 * sum(1 for _ in tables)  # type: ignore[attr-defined]
+
+
+def test_an_agent_that_sits_at_two_tables_is_two() -> None:
+    marked = Marked("a")
+    env = GetBitVecEnv(4, [marked, (marked, marked, marked)], seed=0)
+    env.reset()
+    for _ in range(20):
+        env.step(env.action_masks().argmax(1))
+    assert marked.rows == 0
+
+
+class Broken(Marked):
+    def __init__(self, answer: Any) -> None:
+        super().__init__("broken")
+        self.answer = answer
+
+    def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        return np.asarray(self.answer)
+
+    def __repr__(self) -> str:
+        return "Broken()"
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([0] * 5, r"opponent Broken\(\) returned int64 \(5,\), not one whole number for each of 6 rows"),
+        ([0.5] * 6, "not one whole number"),
+        ([0, 0, 5, 0, 0, 0], r"opponent Broken\(\) played 5; legal are \[0, 1, 2, 3, 4\]"),
+    ],
+)
+def test_an_opponent_that_plays_wrongly_is_named(answer: Any, message: str) -> None:
+    env = GetBitVecEnv(2, Broken(answer))
+    env.reset()
+    with pytest.raises(ValueError, match=message):
+        env.step(np.zeros(2, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seat": 4}, "seat is 0 to 3"),
+        ({"opponents": ("random", "random")}, "one for each of the 3 other seats, not 2"),
+        ({"opponents": ["random"] * 3}, r"1 to 2 tables \(one a game at most\), not 3"),
+        ({"opponents": "nobody"}, "nobody"),
+        ({"num_envs": 0}, "at least one game"),
+        ({"variant": "9p"}, "players is 2 to 7"),
+    ],
+)
+def test_nonsense_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GetBitVecEnv(**{"num_envs": 2, **options})
+
+
+def test_wrong_actions_are_refused() -> None:
+    env = GetBitVecEnv(2)
+    env.reset()
+    for wrong in (np.array([0, 5]), np.array([0, -1]), np.array([0])):
+        with pytest.raises(ValueError, match=r"actions are 2 whole numbers 0\.\.4"):
+            env.step(wrong)
+
+
+def test_attributes_and_methods_of_the_games() -> None:
+    env = GetBitVecEnv(3, seed=0)
+    env.reset()
+    assert env.has_attr("action_masks")
+    assert not env.has_attr("flavour")
+    assert is_masking_supported(env)
+    masks = get_action_masks(env)
+    assert masks.shape == (3, 5)
+    assert masks.dtype == np.bool_
+    assert len(env.env_method("action_masks", indices=[0, 2])) == 2
+    with pytest.raises(AttributeError, match="no method 'fly'"):
+        env.env_method("fly")
+    with pytest.raises(AttributeError, match="no attribute 'flavour'"):
+        env.get_attr("flavour")
+    env.set_attr("flavour", "salt", indices=1)
+    assert env.get_attr("flavour") == [None, "salt", None]
+    assert env.get_attr("render_mode") == [None] * 3
+    env.set_attr("seat", 1)
+    env.reset()
+    assert env.get_attr("seat") == [1, 1, 1]
+    env.set_attr("seat", 3, indices=[2])
+    env.reset()
+    assert env.get_attr("seat") == [1, 1, 3]
+    with pytest.raises(ValueError, match="seat is 0 to 3"):
+        env.set_attr("seat", 4)
+    env.set_attr("max_cycles", 2)
+    with pytest.raises(ValueError, match="set it without indices"):
+        env.set_attr("max_cycles", 2, indices=0)
+    assert env.get_attr("max_cycles", indices=[0]) == [2]
+    env.step(np.zeros(3, np.int64))
+    _, _, dones, infos = env.step(np.zeros(3, np.int64))
+    assert dones.all()
+    assert all(info["TimeLimit.truncated"] for info in infos)
+    assert env.env_is_wrapped(VecMonitor) == [False] * 3
+    env.close()
+
+
+@pytest.mark.filterwarnings("ignore:Training and eval env are not of the same type", "ignore:Evaluation environment is not wrapped")
+def test_maskable_ppo_learns_with_monitor_and_evaluation_is_saved_and_loaded(tmp_path: Path) -> None:
+    """The answer to sb3-contrib 250 and PettingZoo 1331, and that training learns something (PettingZoo 1147)."""
+    env = VecMonitor(GetBitVecEnv(128, "random", seed=1))
+    evaluation = GetBitVecEnv(64, "random", seed=2)
+    model = MaskablePPO(
+        "MlpPolicy",
+        env,
+        n_steps=64,
+        batch_size=2048,
+        n_epochs=4,
+        gamma=1.0,
+        ent_coef=0.02,
+        learning_rate=1e-3,
+        seed=0,
+        device="cpu",
+    )
+    before, _ = evaluate_policy(model, evaluation, n_eval_episodes=1200, deterministic=False)
+    model.learn(98304, callback=MaskableEvalCallback(evaluation, n_eval_episodes=64, eval_freq=200, verbose=0))
+    evaluation.seed(2)
+    after, _ = evaluate_policy(model, evaluation, n_eval_episodes=1200, deterministic=False)
+    # A payoff of 0 is the equal share. The standard error of 1,200 games is about 0.02.
+    assert before < 0.1
+    assert after > before + 0.15
+    model.save(tmp_path / "model")
+    again = MaskablePPO.load(tmp_path / "model", env=env, device="cpu")
+    seen = evaluation.reset()
+    masks = evaluation.action_masks()
+    one, _ = model.predict(seen, action_masks=masks, deterministic=True)
+    two, _ = again.predict(seen, action_masks=masks, deterministic=True)
+    assert np.array_equal(one, two)
+    assert masks[np.arange(64), one].all()
