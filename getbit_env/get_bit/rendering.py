@@ -260,7 +260,6 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
 
 
 def _import_pygame() -> Any:
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # its greeting would land on stdout
     try:
         import pygame
     except ImportError as error:
