@@ -19,6 +19,7 @@ Tables of a game are in the order played; a position that was not reached by pla
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -136,6 +137,8 @@ def parse_position(variant: Variant, text: str) -> Games:
     rounds = re.fullmatch(r"(\d+)\.", tokens[0]) if tokens else None
     if rounds is None:
         raise ValueError(f"a position begins with the number of rounds played, as in '3.', not {text!r}")
+    if int(rounds[1]) > variant.most_rounds:
+        raise ValueError(f"{rounds[0]!r}: a game of {variant} takes at most {variant.most_rounds} rounds")
     games = new_games(variant.robots, 1)
     games.rounds[0] = int(rounds[1])
     seen: list[int] = []
@@ -155,14 +158,18 @@ def parse_position(variant: Variant, text: str) -> Games:
             raise ValueError(f"{token!r}: hand and table hold each of the cards 1-{variant.cards} once")
         if limbs > variant.limbs or (limbs == 0) != behind_shark:
             raise ValueError(f"{token!r}: in the line (before '~') a robot has 1-{variant.limbs} bites left, behind it 0")
+        if limbs and len(hand) <= variant.pick_up_at:
+            raise ValueError(f"{token!r}: a hand down to {variant.pick_up_at} takes its table back (G5.1)")
         games.place[robot, 0], games.limbs[robot, 0], games.hand[robot, 0] = len(seen), limbs, mask_of(hand)
         seen.append(robot)
     if len(seen) != variant.robots:
         raise ValueError(f"{text!r} has {len(seen)} robots, {variant} has {variant.robots}")
+    if (left := int((games.limbs > 0).sum())) < variant.last_line:
+        raise ValueError(f"{text!r} has {left} in the line, a game of {variant} ends with {variant.last_line} (G6)")
     return games
 
 
-def replay(game: Game):  # type: ignore[no-untyped-def]  # a generator of `Step`; typing it says less than this line
+def replay(game: Game) -> Iterator[Step]:
     """Play a game again, round by round.
 
     Yields:
@@ -243,7 +250,10 @@ def parse_game(text: str) -> Game:
             match = _CARD.fullmatch(token)
             if match is None:
                 raise ValueError(f"round {number}: {token!r} is no robot and card, as in A5")
-            cards[robot_number(variant, match["name"])] = int(match["card"])
+            robot = robot_number(variant, match["name"])
+            if cards[robot]:
+                raise ValueError(f"round {number}: robot {match['name']} plays twice")
+            cards[robot] = int(match["card"])
         rounds.append(cards)
     game = Game(variant, line, rounds)
     for told, is_so in zip(lines, print_game(game).splitlines(), strict=False):
