@@ -1,4 +1,4 @@
-"""Agents by name: bots, shipped agents, run folders, and anything that Python can import."""
+"""Agents by name: bots, trained agents that the package ships, run folders, and anything that Python can import."""
 
 from __future__ import annotations
 
@@ -7,14 +7,25 @@ from pathlib import Path
 
 from getbit_env.agent import Agent
 from getbit_env.bots import BOTS
+from getbit_env.network import FILE, load_network
+
+PACKAGE = Path(__file__).parent
+# In a wheel the trained agents lie inside the package; in a checkout they stay where they are made.
+SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent / "agents"
+
+
+def shipped_agents() -> list[str]:
+    """Names of the trained agents that come with the package."""
+    return sorted(path.parent.name for path in SHIPPED.glob(f"*/{FILE}"))
 
 
 def load_agent(spec: str) -> Agent:
     """The agent that a name stands for.
 
     Args:
-        spec: the name of a bot (`getbit_env.bots.BOTS`), or `module:attribute`, where the attribute is an agent or something
-            that makes one when it is called without arguments.
+        spec: the name of a bot (`getbit_env.bots.BOTS`) or of a trained agent (`shipped_agents`); the folder of a run, which
+            holds a `policy.safetensors`; or `module:attribute`, where the attribute is an agent or something that makes one
+            when it is called without arguments.
 
     Returns:
         An agent, not yet reset.
@@ -24,12 +35,18 @@ def load_agent(spec: str) -> Agent:
     """
     if spec in BOTS:
         return BOTS[spec]()
+    if spec in shipped_agents():
+        return load_network(SHIPPED / spec / FILE, spec)
+    folder = Path(spec)
+    if folder.is_dir():
+        if not (folder / FILE).exists():
+            raise ValueError(f"agent {spec!r}: the folder holds no {FILE}; a run writes it at its first evaluation")
+        return load_network(folder / FILE, folder.name)
     module, colon, attribute = spec.partition(":")
     if colon:
         return _import_agent(spec, module, attribute)
-    if Path(spec).exists():
-        raise ValueError(f"agent {spec!r}: folders can't be loaded by this version")
-    raise ValueError(f"no agent {spec!r}: it is none of the bots {', '.join(BOTS)}, no folder, and not module:attribute")
+    known = ", ".join([*BOTS, *shipped_agents()])
+    raise ValueError(f"no agent {spec!r}: it is none of {known}, no folder, and not module:attribute")
 
 
 def _import_agent(spec: str, module: str, attribute: str) -> Agent:

@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -402,7 +403,7 @@ class Run(Pool):
             groups = self.model.policy.optimizer.state_dict()["param_groups"]
             self.model.policy.optimizer.load_state_dict({"state": dict(entries), "param_groups": groups})
             self.past = [Past(name, rate) for name, rate in state["past"]]
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             raise ValueError(f"checkpoint {found[-1]} is damaged; delete it to go on from the one before ({error})") from error
         self.leg, self.rollouts, self.best, self.seconds = state["leg"], state["rollouts"], state["best"], state["seconds"]
         self.model.num_timesteps, self.model._n_updates = state["frames"], state["updates"]

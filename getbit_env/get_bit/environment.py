@@ -51,7 +51,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "get_bit_v0",
         "render_modes": ["ansi", "rgb_array", "human"],
-        "render_fps": 1,
+        "render_fps": 2,
         "is_parallelizable": True,
     }
 
@@ -122,6 +122,8 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         if seed is not None:
             self._engine.seed(seed)
         self._begin(line)
+        if self.render_mode == "human":
+            self.render()
         return self._observe(self.agents)
 
     def step(
@@ -214,9 +216,9 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         again = Engine(variant, 1)
         again.start(lines=[self._start])
         for played in self._played:
-            in_line = again.state.limbs.reshape(variant.players, -1).any(1).tolist()
+            limbs = again.state.limbs.reshape(variant.players, -1).copy()
             actions = np.frombuffer(played, np.int64)
-            joint.append([int(actions[p]) if in_line[p] else None for p in range(variant.players)])
+            joint.append([int(actions[p]) if limbs[p].any() else None for p in range(variant.players)])
             again.play(actions[None])
             for robot, table in enumerate(tables):
                 table += cards_of(again.state.played[robot, 0])
