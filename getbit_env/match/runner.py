@@ -17,7 +17,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -139,6 +139,7 @@ def play_match(
     line_up: Sequence[Agent | str],
     variant: Variant | str = "4p",
     *,
+    agents: Mapping[str, Agent] | None = None,
     lines: int = LINES,
     seed: int = 0,
     reward: Reward | str = Reward.WIN,
@@ -149,10 +150,12 @@ def play_match(
     """Play a match.
 
     Args:
-        line_up: an agent a seat, or its name (`getbit_env.load_agent`). An agent that is named, or given, several times plays
-            all these seats in one batch. It sees the observation of its attribute `options` (`observations.Options`) if it has
-            one, else the default. `deterministic = True` says of an agent that it uses no random numbers.
+        line_up: an agent a seat, or its name (one of `agents`, or one that `getbit_env.load_agent` knows). An agent that is
+            named, or given, several times plays all these seats in one batch. It sees the observation of its attribute `options`
+            (`observations.Options`) if it has one, else the default. `deterministic = True` says of an agent that it uses no
+            random numbers.
         variant: the game, or its name.
+        agents: agents by the names that the line-up uses.
         lines: starting lines to play, each in all rotations of the seats. If there are no more than so many, all of them
             are played, in blocks, as often as it takes; once is enough if all agents are deterministic.
         seed: of the lines that are drawn and of the agents.
@@ -174,7 +177,8 @@ def play_match(
         raise ValueError(f"{variant} has {variant.players} players, the line-up {len(line_up)}")
     if lines < LEAST_LINES:
         raise ValueError(f"lines is {LEAST_LINES} or more, not {lines}: fewer tell nothing")
-    table = Table(tuple(line_up), variant, seed, lines, choice(Reward, "reward", reward), time_limit)
+    own = tuple((agents or {}).items())
+    table = Table(tuple(line_up), own, variant, seed, lines, choice(Reward, "reward", reward), time_limit)
     chunks = range(math.ceil(table.lines / LINES_PER_CHUNK))
     played: Iterable[_Chunk | Failure] = (
         map(table.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, table.arguments), chunks)
@@ -227,13 +231,14 @@ class Table:
     def __init__(
         self,
         line_up: tuple[Agent | str, ...],
+        agents: tuple[tuple[str, Agent], ...],
         variant: Variant,
         seed: int,
         lines: int,
         reward: Reward,
         time_limit: float | None,
     ) -> None:
-        self.arguments = (line_up, variant, seed, lines, reward, time_limit)
+        self.arguments = (line_up, agents, variant, seed, lines, reward, time_limit)
         self._variant, self._seed, self._time_limit = variant, seed, time_limit
         self._pays = variant.reward_of_finish(reward).astype(np.float64)
         chosen: dict[Any, list[int]] = {}
@@ -241,7 +246,8 @@ class Table:
             chosen.setdefault(one if isinstance(one, str) else id(one), []).append(seat)
         self._seats = list(chosen.values())
         first = [line_up[seats[0]] for seats in self._seats]
-        self._agents = [load_agent(one) if isinstance(one, str) else one for one in first]
+        own = dict(agents)
+        self._agents = [one if not isinstance(one, str) else own[one] if one in own else load_agent(one) for one in first]
         self.names = _names(first)
         self._all_lines = math.factorial(variant.robots)
         deterministic = all(getattr(agent, "deterministic", False) for agent in self._agents)

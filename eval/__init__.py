@@ -1,0 +1,1 @@
+"""Thin commands over `getbit_env`: tournaments and benchmarks, run from a checkout."""

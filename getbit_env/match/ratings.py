@@ -1,0 +1,75 @@
+"""One number an agent, from the finishing orders of many matches."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from getbit_env.match.runner import MatchResult
+
+SHUFFLES = 8
+GAMES = 64  # of each match, a shuffle
+
+
+class Rating(NamedTuple):
+    """How strong an agent is on OpenSkill's scale, on which a newcomer has 25 with a deviation of 25/3.
+
+    Ratings come from one field of agents and say nothing outside of it.
+    """
+
+    mu: float
+    sigma: float  # deviation of `mu` as the model sees it
+    spread: float  # standard deviation of `mu` over the shuffled orders
+
+
+def rate(matches: Sequence[MatchResult], seed: int = 0) -> dict[str, Rating]:
+    """Rate the agents of some matches by the Plackett-Luce model of OpenSkill.
+
+    The model learns from one game after another, so its ratings depend on their order: as many games of each match are drawn by
+    their frequency and rated in shuffled order, `SHUFFLES` times, and the ratings averaged. An agent with several seats in a
+    game plays each with the rating that it has, and takes the mean of what they would get.
+
+    Args:
+        matches: those in which an agent failed are left out, and with them agents that never finished a game.
+        seed: of draws and shuffles.
+
+    Returns:
+        the ratings by name, the strongest first.
+
+    Raises:
+        ImportError: openskill is not installed.
+    """
+    from openskill.models import PlackettLuce
+
+    model = PlackettLuce()
+    dice = random.Random(seed)
+    names = sorted({name for match in matches if match.orders for name in match.line_up})
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    for _ in range(SHUFFLES):
+        games: list[tuple[str, ...]] = []
+        for match in matches:
+            if match.orders:
+                orders, times = zip(*match.orders, strict=True)
+                games += dice.choices(orders, times, k=GAMES)
+        dice.shuffle(games)
+        now = {name: model.rating(name=name) for name in names}
+        for order in games:
+            rated = model.rate([[now[name]] for name in order], ranks=list(range(len(order))))
+            for name in set(order):
+                mine = [team[0] for team, other in zip(rated, order, strict=True) if other == name]
+                now[name] = model.create_rating(
+                    [statistics.fmean(one.mu for one in mine), statistics.fmean(one.sigma for one in mine)], name=name
+                )
+        for name in names:
+            found[name].append((now[name].mu, now[name].sigma))
+    ratings = {
+        name: Rating(
+            statistics.fmean(mu for mu, _ in values),
+            statistics.fmean(sigma for _, sigma in values),
+            statistics.stdev(mu for mu, _ in values),
+        )
+        for name, values in found.items()
+    }
+    return dict(sorted(ratings.items(), key=lambda item: -item[1].mu))
