@@ -270,6 +270,35 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
 
 
 @kernel
+def _see_line(
+    view: View, games: Games, record: Record, g: int, line: int, robot_at: NDArray[np.int64], out: NDArray[np.float32]
+) -> None:
+    """Write what all players see alike, of the robots in the first `line` places. Loops of fixed length: no branch to miss."""
+    for i in range(view.size):
+        out[i] = 0
+    for k in range(line):
+        r, at = robot_at[k], k * view.block
+        limbs, hand, played = games.limbs[r, g], games.hand[r, g], games.played[r, g]
+        for i in range(view.limbs):
+            out[at + view.limb + i] = limbs > i
+        if view.hidden == 0:
+            for c in range(view.cards):
+                out[at + view.hand + c] = (hand >> c) & 1
+        else:
+            size = 0
+            for c in range(view.cards):
+                size += (hand >> c) & 1
+            for i in range(view.cards):
+                out[at + view.hand_size + i] = size > i
+        if view.number >= 0:
+            out[at + view.number + _number(view, record, r, g)] = 1
+        if view.last >= 0:
+            for c in range(view.cards):
+                out[at + view.last + c] = (played >> c) & 1
+    out[view.first_round] = games.rounds[g] == 0
+
+
+@kernel
 def observe(
     view: View,
     last_line: int,
@@ -308,30 +337,10 @@ def observe(
         playing = line > last_line
 
         # What all see alike is written once, for the first viewer, and copied.
-        seen = observation[g, 0]
-        seen[:] = 0
-        for k in range(line):
-            r, at = robot_at[k], k * view.block
-            for i in range(games.limbs[r, g]):
-                seen[at + view.limb + i] = 1
-            hand, played = np.int64(games.hand[r, g]), np.int64(games.played[r, g])
-            if view.hidden == 0:
-                for c in range(view.cards):
-                    seen[at + view.hand + c] = (hand >> c) & 1
-            else:
-                i = 0
-                for c in range(view.cards):
-                    if (hand >> c) & 1:
-                        seen[at + view.hand_size + i] = 1
-                        i += 1
-            if view.number >= 0:
-                seen[at + view.number + _number(view, record, r, g)] = 1
-            if view.last >= 0:
-                for c in range(view.cards):
-                    seen[at + view.last + c] = (played >> c) & 1
-        seen[view.first_round] = games.rounds[g] == 0
+        _see_line(view, games, record, g, line, robot_at, observation[g, 0])
         for viewer in range(1, view.players):
-            observation[g, viewer] = seen
+            for i in range(view.size):
+                observation[g, viewer, i] = observation[g, 0, i]
 
         for viewer in range(view.players):
             seen = observation[g, viewer]
@@ -342,21 +351,26 @@ def observe(
                 seen[:] = 0
                 action_mask[g, viewer] = 1
                 continue
-            first_opponent = -1
-            for k in range(line):
-                r, at = robot_at[k], k * view.block
-                owner = r // each
-                if view.seat >= 0:
-                    seen[at + view.seat + (owner - viewer) % view.players] = 1
-                elif owner == viewer:
-                    seen[at + view.owner] = 1
-                elif view.owner_size == 3:
-                    if first_opponent < 0:
-                        first_opponent = owner
-                    seen[at + view.owner + (1 if owner == first_opponent else 2)] = 1
-                if view.hidden == 1 and owner == viewer:
-                    for c in range(view.cards):
-                        seen[at + view.hand + c] = (games.hand[r, g] >> c) & 1
+            if view.owner_size != 1:
+                first_opponent = -1
+                for k in range(line):
+                    at, owner = k * view.block, robot_at[k] // each
+                    if view.seat >= 0:
+                        seat = owner - viewer
+                        seen[at + view.seat + (seat if seat >= 0 else seat + view.players)] = 1
+                    elif owner == viewer:
+                        seen[at + view.owner] = 1
+                    else:
+                        first_opponent = owner if first_opponent < 0 else first_opponent
+                        seen[at + view.owner + (1 if owner == first_opponent else 2)] = 1
+            for r in range(viewer * each, viewer * each + each):
+                if games.limbs[r, g] > 0:
+                    at = games.place[r, g] * view.block
+                    if view.owner_size == 1:
+                        seen[at + view.owner] = 1
+                    if view.hidden == 1:
+                        for c in range(view.cards):
+                            seen[at + view.hand + c] = (games.hand[r, g] >> c) & 1
             if view.history >= 0:
                 _see_history(view, games, record, g, viewer, seen)
             mask = action_mask[g, viewer]
