@@ -1,0 +1,101 @@
+"""Solve a game exactly: `python -m eval.solve --players 2`.
+
+The table goes to the cache folder (`GETBIT_ENV_CACHE`, else the user's), where the equilibrium agent finds it. An interrupted run
+goes on where it was when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+
+from tqdm import tqdm
+
+from getbit_env.exact.positions import Progress
+from getbit_env.exact.two_players import solved, table_path
+from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
+
+
+def add_variant_arguments(parser: argparse.ArgumentParser, players: int) -> None:
+    """The options that name a variant."""
+    parser.add_argument("--players", type=int, default=players, help="default: %(default)s")
+    parser.add_argument("--half-limbs", action="store_true", help="the longer game: eight bites put a robot out")
+    parser.add_argument("--pick-up-at", type=int, default=2, choices=(1, 2), help="a hand of so many cards takes its table back")
+    parser.add_argument("--variant", help="any variant by its name, as 2p-half or 4p-4c-2l, instead of the options above")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="the results do not depend on it (default: all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, and nothing else")
+
+
+def variant_of(arguments: argparse.Namespace) -> Variant:
+    """The variant that they name."""
+    if arguments.variant is not None:
+        return parse_variant(arguments.variant)
+    return standard_variant(arguments.players, half_limbs=arguments.half_limbs, pick_up_at=arguments.pick_up_at)
+
+
+def progress_bar(bar: tqdm[None]) -> Progress:
+    """A `Progress` that moves a bar."""
+
+    def show(what: str, done: int, whole: int) -> None:
+        if bar.desc != what:
+            bar.reset(whole)
+            bar.set_description_str(what)
+        bar.update(done - bar.n)
+
+    return show
+
+
+def say(text: str) -> None:
+    """Tell the user something, beside the results."""
+    tqdm.write(text, file=sys.stderr)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m eval.solve", description=__doc__.splitlines()[0])
+    add_variant_arguments(parser, players=2)
+    arguments = parser.parse_args(argv)
+    begun = time.perf_counter()
+    try:
+        variant = variant_of(arguments)
+        with tqdm(
+            total=0, file=sys.stderr, unit_scale=True, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+        ) as bar:
+            solution = solved(variant, threads=arguments.threads, progress=progress_bar(bar), say=say)
+    except KeyboardInterrupt:
+        say("interrupted: finished rounds are kept, and the same command goes on from there")
+        return 130
+    except ValueError as error:
+        say(f"error: {error}")
+        return 2
+    except OSError as error:
+        say(f"error: the table can't be written: {error}; finished rounds are kept, and the same command goes on from there")
+        return 1
+    path = table_path(variant)
+    seconds, size = time.perf_counter() - begun, path.stat().st_size
+    result = {
+        "variant": variant.name,
+        "values": solution.starting_values(),
+        "positions": solution.positions.count,
+        "positions_by_rounds_played": [int(n) for n in solution.positions.first[1:] - solution.positions.first[:-1]],
+        "certificate_gap": solution.gap,
+        "seconds": seconds,
+        "table": str(path),
+        "table_bytes": size,
+    }
+    if arguments.json:
+        print(json.dumps(result))
+        return 0
+    print(f"{variant}: value to the owner of the front robot, on -1..1, by the owners of the starting line")
+    for line, value in solution.starting_values().items():
+        print(f"  {line}  {value:+.6f}")
+    print(f"{solution.positions.count:,} positions; primal and dual of each agree to {solution.gap:.1e}")
+    print(f"{seconds:.0f} s; table of {size / 1e6:.1f} MB in {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

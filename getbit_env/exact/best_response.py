@@ -1,0 +1,440 @@
+"""How much a perfect opponent gains on an agent: exact best responses and exploitability.
+
+One player, the *responder*, knows the agent and plays to win; all other players are the agent, each for itself. Because the agent's
+choice depends on the position alone, the responder's best play does as well, and its value is one pass over the waves of
+`positions`, the last rounds first.
+
+Values are in -1..1 with two players, and chances of winning with more. Axes as in `positions`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import kernel
+from getbit_env.exact.positions import (
+    Index,
+    Positions,
+    Progress,
+    Work,
+    Workers,
+    expand_number,
+    new_work,
+    silent,
+)
+from getbit_env.get_bit.notation import Game, print_game, robot_name
+from getbit_env.get_bit.observations import Layout, Options
+from getbit_env.get_bit.variants import Variant
+
+LEAST_RATE = 1e5  # decisions a second: a slower agent would take too long to be asked about every position
+_CHUNK = 4096  # positions of one question
+_SAME = 1e-5  # probabilities that differ by less are the same; networks round differently in batches of different size
+
+
+class AgentError(ValueError):
+    """The agent can't be judged exactly; the message says why, and what can be done instead."""
+
+
+class Judged(Protocol):
+    """An agent with `probabilities`, see `getbit_env.agent.Agent`."""
+
+    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `getbit_env.agent.Agent`."""
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """See `getbit_env.agent.Agent`."""
+
+
+# --- kernels --------------------------------------------------------------------------------------------------------------
+
+
+class Bench(NamedTuple):
+    """What one thread works in."""
+
+    work: Work
+    chance: NDArray[np.float64]  # [P, A] of each choice of each player, in the order of `expand`
+    action: NDArray[np.int64]  # [P, A] the action that it is
+    choices: NDArray[np.int64]  # [P] how many
+    picked: NDArray[np.int64]  # [P] one choice each
+    to_best: NDArray[np.float64]  # [P, A] what each choice is worth if its player goes on with best responses
+
+
+def new_bench(index: Index) -> Bench:
+    """Allocate it."""
+    players = index.players
+    actions = int(index.rules.deck).bit_count() ** index.rules.robots_per_player
+    return Bench(
+        new_work(index),
+        np.zeros((players, actions)),
+        np.zeros((players, actions), np.int64),
+        np.zeros(players, np.int64),
+        np.zeros(players, np.int64),
+        np.zeros((players, actions)),
+    )
+
+
+@kernel
+def low_bit(mask: np.uint8) -> int:
+    """Number of the lowest bit, 0 for none."""
+    number = 0
+    while mask > 1:
+        mask >>= 1
+        number += 1
+    return number
+
+
+@kernel
+def _lay_out(index: Index, policy: NDArray[np.float64], bench: Bench) -> None:
+    """The players' choices in the position just expanded, and how likely the agent, `[P, A]`, makes each."""
+    work, each = bench.work, index.rules.robots_per_player
+    cards = work.options.shape[1]
+    for p in range(index.players):
+        n = 0
+        for i in range(work.choices[p * each]):
+            for j in range(work.choices[2 * p + 1] if each == 2 else 1):
+                action = low_bit(work.options[p * each, i])
+                if each == 2:
+                    action = action * cards + low_bit(work.options[2 * p + 1, j])
+                bench.action[p, n] = action
+                bench.chance[p, n] = policy[p, action]
+                n += 1
+        if work.options[p * each, 0] == 0:  # it is out
+            bench.chance[p, 0] = 1
+        bench.choices[p] = n
+
+
+@kernel
+def _respond(
+    index: Index,
+    first: int,
+    last: int,
+    policy: NDArray[np.float64],
+    best: NDArray[np.float64],
+    own: NDArray[np.float64],
+    leak: NDArray[np.float64],
+    answer: NDArray[np.uint8],
+    bench: Bench,
+) -> None:
+    """Fill in the positions `first:last`, whose successors are known.
+
+    Args:
+        index: the numbering.
+        first: number of the first position.
+        last: the one after the last.
+        policy: `[last - first, P, A]`, the agent.
+        best: `[N + 1, P]`, to each role if it responds as well as can be from here on, and all others are the agent.
+        own: `[N + 1, P]`, to each role if it is the agent as well.
+        leak: `[N, P]`, what the agent loses in this one round to who responds as well as can be after it.
+        answer: `[N, P]`, the responder's action.
+        bench: work space.
+    """
+    players = index.players
+    work, picked = bench.work, bench.picked
+    for number in range(first, last):
+        joint = expand_number(index, number, work)
+        _lay_out(index, policy[number - first], bench)
+        bench.to_best[:] = 0
+        own[number] = 0
+        picked[:] = 0
+        for g in range(joint):
+            never = 0
+            for p in range(players):
+                never += bench.chance[p, picked[p]] == 0
+            if never <= 1:
+                successor = work.successor[g]
+                for p in range(players):
+                    others = 1.0
+                    for q in range(players):
+                        if q != p:
+                            others *= bench.chance[q, picked[q]]
+                    role = work.role[p, g]
+                    bench.to_best[p, picked[p]] += others * best[successor, role]
+                    own[number, p] += others * bench.chance[p, picked[p]] * own[successor, role]
+            for p in range(players - 1, -1, -1):  # the next joint choice
+                picked[p] += 1
+                if picked[p] < bench.choices[p]:
+                    break
+                picked[p] = 0
+        for p in range(players):
+            top, mean = 0, 0.0
+            for i in range(bench.choices[p]):
+                mean += bench.chance[p, i] * bench.to_best[p, i]
+                if bench.to_best[p, i] > bench.to_best[p, top]:
+                    top = i
+            best[number, p] = bench.to_best[p, top]
+            leak[number, p] = best[number, p] - mean
+            answer[number, p] = bench.action[p, top]
+
+
+@kernel
+def _pass_on(
+    index: Index, numbers: NDArray[np.int64], policy: NDArray[np.float64], reach: NDArray[np.float64], bench: Bench
+) -> None:
+    """Add to `reach`, `[N + 1]`, how likely the successors of some positions, `[G]`, are met when all are the agent."""
+    work, picked = bench.work, bench.picked
+    for g in range(numbers.shape[0]):
+        joint = expand_number(index, numbers[g], work)
+        _lay_out(index, policy[g], bench)
+        picked[:] = 0
+        for j in range(joint):
+            chance = reach[numbers[g]]
+            for p in range(index.players):
+                chance *= bench.chance[p, picked[p]]
+            reach[work.successor[j]] += chance
+            for p in range(index.players - 1, -1, -1):
+                picked[p] += 1
+                if picked[p] < bench.choices[p]:
+                    break
+                picked[p] = 0
+
+
+# --- asking the agent -----------------------------------------------------------------------------------------------------
+
+
+class Questions:
+    """An agent that is asked about positions, one question at a time, and held to what it has to be."""
+
+    def __init__(self, agent: Any, positions: Positions, name: str = "the agent", least_rate: float = LEAST_RATE) -> None:
+        """Get the agent ready, and look whether it can be judged exactly.
+
+        Args:
+            agent: see `Judged`.
+            positions: of the game.
+            name: of the agent, for messages.
+            least_rate: decisions a second that it has to reach.
+
+        Raises:
+            AgentError: it can't.
+        """
+        self.positions, self.name, self._agent = positions, name, agent
+        self._lock = threading.Lock()
+        bound = "a lower bound by search or training against it is what can be had instead"
+        if not callable(getattr(agent, "probabilities", None)):
+            raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {bound}")
+        if (getattr(agent, "options", None) or Options()) != Options():
+            raise AgentError(f"{name} looks at more than the position ({agent.options}); {bound}")
+        agent.reset(Layout(positions.variant), np.ones(1, np.bool_), 0)
+        numbers = np.linspace(0, positions.count - 1, min(positions.count, 16384)).astype(np.int64)
+        observation, mask = positions.see(numbers)
+        alive = observation.any(axis=-1)
+        observation, mask = observation[alive], mask[alive]
+        half = len(observation) // 2
+        begun = time.perf_counter()
+        self._ask(observation[:half], mask[:half])  # compiles what has to be
+        half_time = time.perf_counter()
+        all_at_once = self._ask(observation, mask)
+        rate = len(observation) / (time.perf_counter() - half_time)
+        backwards = self._ask(observation[::-1].copy(), mask[::-1].copy())[::-1]
+        if np.abs(all_at_once - backwards).max() > _SAME:
+            raise AgentError(f"{name} answers the same question differently: it depends on more than the position; {bound}")
+        if rate < least_rate and half / (half_time - begun) < least_rate:
+            raise AgentError(f"{name} makes {rate:.0f} decisions a second, and {least_rate:.0f} are needed; {bound}")
+
+    def policy(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The agent in each role of some positions: `[G, P, A]`, zero for players who are out.
+
+        Raises:
+            AgentError: what it answers is no distribution over legal actions.
+        """
+        observation, mask = self.positions.see(numbers)
+        alive = observation.any(axis=-1)
+        policy = np.zeros(mask.shape)
+        with self._lock:
+            policy[alive] = self._ask(observation[alive], mask[alive])
+        return policy
+
+    def _ask(self, observation: NDArray[np.float32], mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        answer = np.array(self._agent.probabilities(observation, mask), np.float64)
+        if answer.shape != mask.shape:
+            raise AgentError(
+                f"{self.name} answers {len(mask)} questions with probabilities of shape {answer.shape}, not {mask.shape}"
+            )
+        illegal = np.where(mask == 0, answer, 0).sum(axis=1)
+        wrong = ~(np.isfinite(answer).all(axis=1) & (answer.min(axis=1) >= 0) & (abs(answer.sum(axis=1) - 1) < _SAME))
+        for rows, what in ((wrong, "no distribution"), (illegal > _SAME, "a distribution over illegal actions as well")):
+            if rows.any():
+                row = int(rows.argmax())
+                raise AgentError(
+                    f"{self.name} answers with {what}: {answer[row].tolist()}, legal {np.flatnonzero(mask[row]).tolist()}"
+                )
+        answer[mask == 0] = 0
+        answer /= answer.sum(axis=1, keepdims=True)
+        return answer
+
+
+# --- best responses -------------------------------------------------------------------------------------------------------
+
+
+class Leak(NamedTuple):
+    """What an agent loses in some of the rounds of a game, see `Exploitability.leaks`."""
+
+    robots: int  # in the line
+    limbs: int  # of all robots together, before the round
+    gain: float
+
+
+@dataclass(frozen=True)
+class Exploitability:
+    """The exact result.
+
+    Attributes:
+        positions: the numbering.
+        name: of the agent.
+        best: `[starts, P]`, to a best response in each role of each position before the first round.
+        own: `[starts, P]`, to the agent in that role.
+        answer: `[N, P]` uint8, the best response: an action for every position and role.
+        values: `[N + 1, P]`, what the best response is worth from every position on.
+        own_values: `[N + 1, P]`, likewise the agent.
+        leaks: where the mean gain comes from: a part for each number of robots and limbs, which sum to it. A part is what the
+            agent loses in those rounds of games between agents to who plays them, and all later ones, as well as can be.
+        seconds: that it took.
+    """
+
+    positions: Positions
+    name: str
+    best: NDArray[np.float64]
+    own: NDArray[np.float64]
+    answer: NDArray[np.uint8]
+    values: NDArray[np.float64]
+    own_values: NDArray[np.float64]
+    leaks: list[Leak]
+    seconds: float
+
+    @property
+    def gain(self) -> float:
+        """What a best response gains on average over starting lines and places."""
+        return float((self.best - self.own).mean())
+
+    @property
+    def nash_conv(self) -> float:
+        """The gains of all players together, on average over starting lines."""
+        return float((self.best - self.own).sum(axis=1).mean())
+
+
+def best_response(
+    agent: Any,
+    positions: Positions,
+    *,
+    name: str = "the agent",
+    threads: int = 1,
+    progress: Progress = silent,
+    least_rate: float = LEAST_RATE,
+) -> Exploitability:
+    """Judge an agent exactly.
+
+    Args:
+        agent: has `reset` and `probabilities` (see `getbit_env.agent.Agent`) and reads the default face-up observation.
+        positions: of the game.
+        name: of the agent.
+        threads: that work at the same time; the agent is asked by one at a time, and the result does not depend on it.
+        progress: is told how far it is.
+        least_rate: decisions a second that the agent has to reach.
+
+    Returns:
+        Best-response values, the best response, and where the agent leaks.
+
+    Raises:
+        AgentError: the agent can't be judged exactly.
+    """
+    begun = time.perf_counter()
+    questions = Questions(agent, positions, name, least_rate)
+    index, count, players = positions.index, positions.count, positions.variant.players
+    best, own = np.zeros((count + 1, players)), np.zeros((count + 1, players))
+    best[count] = own[count] = end_values(positions.variant)
+    leak, answer = np.zeros((count, players)), np.zeros((count, players), np.uint8)
+    workers = Workers(lambda: new_bench(index), threads)
+
+    def respond(begin: int, end: int, bench: Bench) -> None:
+        _respond(index, begin, end, questions.policy(np.arange(begin, end)), best, own, leak, answer, bench)
+
+    for wave in range(positions.waves - 1, -1, -1):
+        first, last = int(positions.first[wave]), int(positions.first[wave + 1])
+
+        def tick(end: int, first: int = first, last: int = last) -> None:
+            progress("best response", count - last + (end - first), count)
+
+        workers.run(respond, first, last, _CHUNK, tick)
+
+    reach = np.zeros(count + 1)
+    reach[positions.starts] = 1 / len(positions.starts)
+    bench = new_bench(index)
+    leaks: dict[tuple[int, int], float] = {}
+    for wave in range(positions.waves):
+        first, last = int(positions.first[wave]), int(positions.first[wave + 1])
+        met = first + np.flatnonzero(reach[first:last])
+        robots = np.zeros(len(met), np.int64)
+        for begin in range(0, len(met), _CHUNK):
+            some = met[begin : begin + _CHUNK]
+            _pass_on(index, some, questions.policy(some), reach, bench)
+            robots[begin : begin + _CHUNK] = (positions.games(some).limbs > 0).sum(axis=0)
+            progress("leaks", int(some[-1]) + 1, count)
+        lost = reach[met] * leak[met].mean(axis=1)
+        limbs = positions.variant.robots * positions.variant.limbs - max(wave - 1, 0)
+        for n in np.unique(robots)[::-1].tolist():
+            leaks[n, limbs] = leaks.get((n, limbs), 0.0) + float(lost[robots == n].sum())
+    starts = positions.starts
+    parts = [Leak(n, limbs, gain) for (n, limbs), gain in leaks.items()]
+    seconds = time.perf_counter() - begun
+    return Exploitability(positions, name, best[starts], own[starts], answer, best, own, parts, seconds)
+
+
+def end_values(variant: Variant) -> NDArray[np.float64]:
+    """What the end of a game is worth to the role of each finishing place: `[P]`, first place first."""
+    values = np.zeros(variant.players)
+    values[0] = 1
+    if variant.players == 2:
+        values[1] = -1
+    return values
+
+
+def exploiting_line(result: Exploitability, agent: Any) -> str:
+    """A game in which the agent is exploited: where most is gained, the best response against the agent's likeliest cards.
+
+    Args:
+        result: what `best_response` found.
+        agent: the agent.
+
+    Returns:
+        The game in the notation, with comments that say before each round what the responder has in hand: the value of the
+        position to it, and to the agent in its place.
+    """
+    positions = result.positions
+    variant, index, each = positions.variant, positions.index, positions.variant.robots_per_player
+    questions = Questions(agent, positions, result.name, least_rate=0)
+    number, role = (int(i) for i in np.unravel_index((result.best - result.own).argmax(), result.best.shape))
+    bench = new_bench(index)
+    line = np.argsort(positions.games(np.array([number])).place[:, 0])  # the robot in each place, by its name in this game
+    player, comments, rounds = role, [], []
+    start = line.tolist()
+    while number < positions.count:
+        comments.append(
+            f"# {robot_name(variant, player * each)}: {result.values[number, role]:.3f}, "
+            f"{result.name} in its place {result.own_values[number, role]:.3f}"
+        )
+        policy = questions.policy(np.array([number]))[0]
+        expand_number(index, number, bench.work)
+        _lay_out(index, policy, bench)
+        joint = 0
+        for p, choices in enumerate(bench.choices):
+            answers = bench.action[p, :choices] == result.answer[number, p] if p == role else bench.chance[p, :choices]
+            joint = joint * int(choices) + int(np.argmax(answers))
+        place = positions.games(np.array([number])).place[:, 0]
+        after, cards = bench.work.games.place[:, joint], bench.work.cards[:, joint]
+        played = np.zeros(variant.robots, int)
+        played[line[place]] = [int(card).bit_length() for card in cards]
+        rounds.append(played.tolist())
+        moved = line.copy()
+        moved[after] = line[place]
+        line = moved
+        number, role = int(bench.work.successor[joint]), int(bench.work.role[role, joint])
+    head, *rest = print_game(Game(variant, start, rounds)).splitlines()
+    lines = [head]
+    for k, text in enumerate(rest):
+        lines += [*comments[k : k + 1], text]
+    return "\n".join(lines) + "\n"
