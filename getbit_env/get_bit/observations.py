@@ -271,31 +271,31 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
 
 @kernel
 def _see_line(
-    view: View, games: Games, record: Record, g: int, line: int, robot_at: NDArray[np.int64], out: NDArray[np.float32]
+    view: View, games: Games, record: Record, g: int, line: int, robot_at: NDArray[np.int64], observation: NDArray[np.float32]
 ) -> None:
     """Write what all players see alike, of the robots in the first `line` places. Loops of fixed length: no branch to miss."""
     for i in range(view.size):
-        out[i] = 0
+        observation[g, 0, i] = 0
     for k in range(line):
         r, at = robot_at[k], k * view.block
         limbs, hand, played = games.limbs[r, g], games.hand[r, g], games.played[r, g]
         for i in range(view.limbs):
-            out[at + view.limb + i] = limbs > i
+            observation[g, 0, at + view.limb + i] = limbs > i
         if view.hidden == 0:
             for c in range(view.cards):
-                out[at + view.hand + c] = (hand >> c) & 1
+                observation[g, 0, at + view.hand + c] = (hand >> c) & 1
         else:
             size = 0
             for c in range(view.cards):
                 size += (hand >> c) & 1
             for i in range(view.cards):
-                out[at + view.hand_size + i] = size > i
+                observation[g, 0, at + view.hand_size + i] = size > i
         if view.number >= 0:
-            out[at + view.number + _number(view, record, r, g)] = 1
+            observation[g, 0, at + view.number + _number(view, record, r, g)] = 1
         if view.last >= 0:
             for c in range(view.cards):
-                out[at + view.last + c] = (played >> c) & 1
-    out[view.first_round] = games.rounds[g] == 0
+                observation[g, 0, at + view.last + c] = (played >> c) & 1
+    observation[g, 0, view.first_round] = games.rounds[g] == 0
 
 
 @kernel
@@ -337,18 +337,17 @@ def observe(
         playing = line > last_line
 
         # What all see alike is written once, for the first viewer, and copied.
-        _see_line(view, games, record, g, line, robot_at, observation[g, 0])
+        _see_line(view, games, record, g, line, robot_at, observation)
         for viewer in range(1, view.players):
             for i in range(view.size):
                 observation[g, viewer, i] = observation[g, 0, i]
 
         for viewer in range(view.players):
-            seen = observation[g, viewer]
             alive = False
             for r in range(viewer * each, viewer * each + each):
                 alive |= games.limbs[r, g] > 0
             if show[g] == 1 and not (alive and playing):
-                seen[:] = 0
+                observation[g, viewer] = 0
                 action_mask[g, viewer] = 1
                 continue
             if view.owner_size != 1:
@@ -357,34 +356,33 @@ def observe(
                     at, owner = k * view.block, robot_at[k] // each
                     if view.seat >= 0:
                         seat = owner - viewer
-                        seen[at + view.seat + (seat if seat >= 0 else seat + view.players)] = 1
+                        observation[g, viewer, at + view.seat + (seat if seat >= 0 else seat + view.players)] = 1
                     elif owner == viewer:
-                        seen[at + view.owner] = 1
+                        observation[g, viewer, at + view.owner] = 1
                     else:
                         first_opponent = owner if first_opponent < 0 else first_opponent
-                        seen[at + view.owner + (1 if owner == first_opponent else 2)] = 1
+                        observation[g, viewer, at + view.owner + (1 if owner == first_opponent else 2)] = 1
             for r in range(viewer * each, viewer * each + each):
                 if games.limbs[r, g] > 0:
-                    at = games.place[r, g] * view.block
+                    at = int(games.place[r, g]) * view.block
                     if view.owner_size == 1:
-                        seen[at + view.owner] = 1
+                        observation[g, viewer, at + view.owner] = 1
                     if view.hidden == 1:
                         for c in range(view.cards):
-                            seen[at + view.hand + c] = (games.hand[r, g] >> c) & 1
+                            observation[g, viewer, at + view.hand + c] = (games.hand[r, g] >> c) & 1
             if view.history >= 0:
-                _see_history(view, games, record, g, viewer, seen)
-            mask = action_mask[g, viewer]
+                _see_history(view, games, record, g, viewer, observation[g, viewer])
             if not (alive and playing):
-                mask[:] = 1
+                action_mask[g, viewer] = 1
             elif each == 1:
                 for c in range(view.cards):
-                    mask[c] = (games.hand[viewer, g] >> c) & 1
+                    action_mask[g, viewer, c] = (games.hand[viewer, g] >> c) & 1
             else:
                 a, b = 2 * viewer, 2 * viewer + 1
                 front, rear = (a, b) if games.place[a, g] < games.place[b, g] else (b, a)
                 for c in range(view.cards):
                     for d in range(view.cards):
-                        mask[c * view.cards + d] = (games.hand[front, g] >> c) & (games.hand[rear, g] >> d) & 1
+                        action_mask[g, viewer, c * view.cards + d] = (games.hand[front, g] >> c) & (games.hand[rear, g] >> d) & 1
 
 
 @kernel
