@@ -136,7 +136,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
 
         Returns:
             Observations, rewards, terminations, truncations and infos of those agents. An info holds the `action_mask`, whether
-            the `illegal_action` asked for was replaced, and the `placement` (1 = winner) of a player whose fate is decided.
+            the `illegal_action` asked for was replaced, and the `placement` (1 = winner, 0 while the player's fate is open).
 
         Raises:
             RuntimeError: the environment was never reset.
@@ -328,7 +328,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         for agent in agents:
             p = self._seats[agent]
             observations[agent] = {"observation": seen[p], "action_mask": masks[p]}
-            infos[agent] = {"action_mask": info_masks[p], "illegal_action": False}
+            infos[agent] = {"action_mask": info_masks[p], "illegal_action": False, "placement": 0}
         return observations, infos
 
     def _refuse_agents(self, actions: Mapping[str, int]) -> None:

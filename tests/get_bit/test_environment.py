@@ -95,12 +95,14 @@ def test_observations_lie_in_their_space_and_infos_hold_exactly_the_agents(optio
             assert np.array_equal(infos[agent]["action_mask"], observation["action_mask"])
             assert infos[agent]["action_mask"] is not observation["action_mask"]
         assert infos.keys() == observations.keys()
+        assert {tuple(info) for info in infos.values()} == {("action_mask", "illegal_action", "placement")}, "libraries stack infos"
         assert not ended & observations.keys(), "an agent that ended came back"
         if step:
             rewards, terminations, truncations, _ = rest
             assert observations.keys() == rewards.keys() == terminations.keys() == truncations.keys()
             assert not any(truncations.values())
             gone = {agent for agent, end in terminations.items() if end}
+            assert gone == {agent for agent, info in infos.items() if info["placement"]}
             for agent in gone:
                 assert observations[agent]["action_mask"].all(), "the mask of one who has nothing to choose is all ones"
                 assert infos[agent]["placement"] == env.snapshot()["placement"][env.possible_agents.index(agent)] or env.agents
