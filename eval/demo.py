@@ -1,0 +1,65 @@
+"""`python -m eval.demo`: self-play for about two minutes, a tournament against the bots, pictures of both.
+
+Runs the commands that it prints. Broken off, it goes on where it was; a run that is finished is only judged again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from getbit_env.match import play_tournament
+
+LINES = 1200
+BOTS = ("random", "highest", "lowest", "counter")
+
+
+def run(*command: str) -> None:
+    """Run a module's command, after printing it; end this program if it fails."""
+    print(f"\n$ python -m {shlex.join(command)}", flush=True)
+    code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+    if code:
+        sys.exit(code)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__)
+    parser.add_argument("--frames", type=int, default=2_500_000, help="decisions to train on (%(default)s)")
+    parser.add_argument("--output", type=Path, default=Path("runs/demo"), metavar="FOLDER", help="of the run (%(default)s)")
+    options = parser.parse_args()
+    folder = options.output
+    if not (folder / "card.md").exists():
+        begun = (folder / "config.json").exists()
+        chosen = (
+            ["--resume", str(folder)] if begun else ["--players", "4", "--frames", str(options.frames), "--output", str(folder)]
+        )
+        run("train.selfplay", *chosen)
+    run("eval.tournament", str(folder), *BOTS, "--lines", str(LINES), "--output", str(folder / "tournament"))
+
+    agent = str(folder)  # the tables were just played: this only reads them
+    result = play_tournament([agent, *BOTS], lines=LINES, path=folder / "tournament" / "tournament.json")
+    random, lowest = result.win(agent, "random"), result.win(agent, "lowest")
+    passed = random.mean >= 0.33 and (lowest.low if lowest.low is not None else lowest.mean) > 0.25
+    print(f"""
+The agent wins {random} of its games against three random players, and {lowest} against three that play their lowest card;
+the equal share is 0.25, and the best that anybody can do against three random players is 0.693.
+
+    {folder}/card.md                     what was trained, how, and how strong it is
+    {folder}/learning.png                its win rates while it learned
+    {folder}/tournament/tournament.png   the table above as a picture
+    {folder}/policy.safetensors          the agent: getbit_env.load_agent("{folder}")
+
+To try next:
+    python -m train.selfplay --help                              any number of players, every variant
+    python -m eval.exploitability {folder} --players 4           how far it is from unbeatable, exactly
+    python -m eval.tournament {folder} random my_module:MyAgent  your own agent beside it (README)""")
+    if not passed:
+        sys.exit("the agent is weaker than it should be: at least 0.33 against random and surely over 0.25 against lowest")
+
+
+if __name__ == "__main__":
+    main()
