@@ -1,0 +1,1 @@
+"""Pages, and what makes parts of them from code."""

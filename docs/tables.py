@@ -1,0 +1,59 @@
+"""`python -m docs.tables`: write the tables of README.md and docs/environment.md from code; `--check` only says if they differ."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from getbit_env import parse_variant
+from getbit_env.get_bit import Layout, Options
+from getbit_env.get_bit.variants import SET_UP, standard_variant
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", ROOT / "docs" / "environment.md")
+_TABLE = re.compile(r"(<!-- table: (?P<what>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def variants() -> str:
+    """The set-up table (G1) with what follows from it."""
+    rows = ["| players | robots each | cards | actions | entries of an observation | rounds a game | half limbs |"]
+    rows.append("| --- | --- | --- | --- | --- | --- | --- |")
+    for players in SET_UP:
+        game, longer = standard_variant(players), standard_variant(players, half_limbs=True)
+        rows.append(
+            f"| {players} | {game.robots_per_player} | 1-{game.cards} | {game.actions} | {Layout(game).size} "
+            f"| {game.least_rounds}-{game.most_rounds} | {longer.least_rounds}-{longer.most_rounds} |"
+        )
+    return "\n".join(rows)
+
+
+def table(what: str) -> str:
+    """The table that a page asks for: `variants`, or `layout` with a variant and options."""
+    kind, *words = what.split()
+    if kind == "variants":
+        return variants()
+    return Layout(parse_variant(words[0]), Options(**dict.fromkeys(words[1:], True))).table()
+
+
+def written(text: str) -> str:
+    """A page with its tables made anew."""
+    return _TABLE.sub(lambda found: f"{found[1]}\n{table(found['what'])}\n\n{found[3]}", text)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m docs.tables", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs")
+    check = parser.parse_args().check
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        made = written(text)
+        if check and made != text:
+            sys.exit(f"{page.name} is not what code says; run python -m docs.tables")
+        page.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

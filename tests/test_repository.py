@@ -1,0 +1,129 @@
+"""What holds of the tree as a whole."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.tables import PAGES, written
+
+ROOT = Path(__file__).parent.parent
+ALLOWED = {"getbit_env": set(), "agents": {"getbit_env"}, "train": {"getbit_env", "agents"}, "eval": {"getbit_env", "agents"}}
+
+
+def run(code: str, *, path: Path | None = None, cwd: Path = ROOT) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(path or ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("layer", ALLOWED)
+def test_layers_point_one_way(layer: str) -> None:
+    files = list((ROOT / layer).rglob("*.py"))
+    assert files
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            tops = {name.split(".")[0] for name in names}
+            assert tops & ALLOWED.keys() <= ALLOWED[layer] | {layer}, file
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import sys, getbit_env; print(*sorted({m.split('.')[0] for m in sys.modules} & HEAVY))"
+    heavy = {"torch", "matplotlib", "pygame", "stable_baselines3", "sb3_contrib", "openskill", "tqdm"}
+    assert run(code.replace("HEAVY", repr(heavy))) == ""
+
+
+def test_tables_of_the_pages_are_made_from_code() -> None:
+    for page in PAGES:
+        text = page.read_text()
+        assert text.count("<!-- table:") == text.count("<!-- end -->") > 1
+        assert written(text) == text, f"{page.name}: run python -m docs.tables"
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("agents/**/*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            assert "://" in link or (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_examples_of_the_readme_run(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 4
+    for block in blocks:
+        if block.startswith("# my_agents.py"):
+            (tmp_path / "my_agents.py").write_text(block)
+            block = (
+                "from getbit_env.match import play_match\n"
+                "result = play_match(['my_agents:Cautious', 'lowest', 'lowest', 'lowest'], '4p', lines=24)\n"
+                "assert result.failure is None, result.failure"
+            )
+            sys.path.insert(0, str(tmp_path))
+        assert "1_000_000" not in block or block.count("1_000_000") == 1
+        exec(block.replace("1_000_000", "32_768"), {})
+    sys.path.remove(str(tmp_path))
+
+
+def test_what_pip_installs_is_the_package_alone_and_plays(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, ROOT], check=True, capture_output=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    installed = tmp_path / "elsewhere"
+    subprocess.run([*pip, "install", "--no-deps", "--target", installed, wheel], check=True, capture_output=True)
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"getbit_env"}
+    assert (installed / "getbit_env" / "py.typed").exists()
+    code = """
+import sys, getbit_env
+from getbit_env.loading import shipped_agents
+env = getbit_env.parallel_env(2)
+seen, _ = env.reset(seed=0)
+while env.agents:
+    seen, *_ = env.step({a: int(seen[a]["action_mask"].argmax()) for a in env.agents})
+for name in shipped_agents():
+    getbit_env.load_agent(name)
+assert "torch" not in sys.modules
+print(getbit_env.__file__, env.snapshot()["winner"], *shipped_agents(), sep="|")
+"""
+    file, winner, *shipped = run(code, path=installed, cwd=tmp_path).split("|")
+    assert Path(file).is_relative_to(installed)
+    assert winner in "01"
+    assert shipped == sorted(path.parent.name for path in ROOT.glob("agents/*/policy.safetensors"))
+
+
+def test_an_edit_of_the_rules_reaches_kernels_that_call_them(tmp_path: Path) -> None:
+    """numba's own cache would still play the old rules in every other file that calls them."""
+    package = tmp_path / "getbit_env"
+    for folder in ("", "get_bit"):
+        (package / folder).mkdir()
+        for file in ("_compiled.py", "__init__.py", "get_bit/rules.py", "get_bit/__init__.py"):
+            if Path(file).parent == Path(folder):
+                source = (ROOT / "getbit_env" / file).read_text()
+                (package / file).write_text("" if file.endswith("__init__.py") else source)
+    (package / "caller.py").write_text(
+        "from getbit_env._compiled import kernel\n"
+        "from getbit_env.get_bit.rules import random_bits\n\n"
+        "@kernel\n"
+        "def call(key, counter):\n"
+        "    return random_bits(key, counter)\n"
+    )
+    code = "from numpy import uint64 as u; from getbit_env.caller import call; print(call(u(1), u(2)), len(call.stats.cache_hits))"
+    first, hits = run(code, path=tmp_path, cwd=tmp_path).split()
+    again, hits_again = run(code, path=tmp_path, cwd=tmp_path).split()
+    assert (first, hits, hits_again) == (again, "0", "1"), "the second process uses what the first compiled"
+    rules = package / "get_bit" / "rules.py"
+    edited = rules.read_text().replace("return z ^ (z >> np.uint64(31))", "return z ^ (z >> np.uint64(32))")
+    assert edited != rules.read_text()
+    rules.write_text(edited)
+    changed, hits = run(code, path=tmp_path, cwd=tmp_path).split()
+    assert changed != first
+    assert hits == "0"
