@@ -95,31 +95,17 @@ class NetworkAgent:
         return f"NetworkAgent({self.name!r}, {self.variant})"
 
 
-def save_network(
-    path: Path,
-    layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
-    variant: Variant,
-    options: Options,
-    about: dict[str, str] | None = None,
-) -> None:
-    """Write a policy that `load_network` reads. The file appears whole or not at all.
-
-    Args:
-        path: the file.
-        layers: `[(weight [out, in], bias [out]), ...]` float32.
-        variant: the game that it was trained for.
-        options: of the observations that it reads.
-        about: what else is to be known of it.
-    """
+def save_network(path: Path, agent: NetworkAgent) -> None:
+    """Write a policy that `load_network` reads. The file appears whole or not at all."""
     tensors = {}
-    for k, (weight, bias) in enumerate(layers):
+    for k, (weight, bias) in enumerate(agent.layers):
         tensors[f"{k}.weight"], tensors[f"{k}.bias"] = (
             np.ascontiguousarray(weight, np.float32),
             np.ascontiguousarray(bias, np.float32),
         )
-    about = {**(about or {}), "env": ID, "variant": variant.name, "options": json.dumps(options.__dict__), "activation": "tanh"}
+    fixed = {"env": ID, "variant": agent.variant.name, "options": json.dumps(agent.options.__dict__), "activation": "tanh"}
     temporary = path.with_suffix(".part")
-    save_file(tensors, temporary, about)
+    save_file(tensors, temporary, {**agent.about, **fixed})
     temporary.replace(path)
 
 

@@ -19,7 +19,8 @@ from safetensors.numpy import load_file
 
 from getbit_env.loading import load_agent
 from getbit_env.network import FILE, load_network, save_network
-from train.selfplay import SAMPLING, Config, Past, Run, main, make_model, policy_layers, train
+from getbit_env.sb3 import SAMPLING, Past, network_of
+from train.selfplay import Config, Run, main, make_model, train
 
 TINY = Config(
     variant="4p-1l",
@@ -205,7 +206,7 @@ def test_numpy_and_torch_compute_the_same_policy(tmp_path: Path) -> None:
     model: Any = make_model(config)
     with torch.no_grad():  # larger logits than those of a new network
         model.policy.action_net.weight *= 300
-    save_network(tmp_path / FILE, policy_layers(model), config.game, config.options)
+    save_network(tmp_path / FILE, network_of(model))
     agent = load_network(tmp_path / FILE, "saved")
     seen = model.env.reset()
     for _ in range(10):

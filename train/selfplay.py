@@ -44,14 +44,13 @@ from stable_baselines3.common.utils import set_random_seed
 from tqdm import tqdm
 
 from getbit_env import parse_variant, standard_variant
-from getbit_env.agent import Agent
 from getbit_env.get_bit.observations import Options
 from getbit_env.get_bit.variants import Variant
 from getbit_env.loading import load_agent
-from getbit_env.match import MatchResult, play_match
-from getbit_env.network import FILE, NetworkAgent, load_network, save_network
+from getbit_env.match import play_match
+from getbit_env.network import FILE, load_network, save_network
 from getbit_env.provenance import provenance
-from getbit_env.sb3 import GetBitVecEnv
+from getbit_env.sb3 import SAMPLING, GetBitVecEnv, OpponentPool, Past, WinRate, network_of
 
 KEPT_CHECKPOINTS = 2
 CARD_LINES = 2400
@@ -148,209 +147,90 @@ class Config:
         return Options(last=self.observe_last, identity=self.identity, history=self.history)
 
 
-# --- the pool of opponents ---------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Past:
-    """A past self, and how the learner did at its table lately."""
-
-    name: str  # of its file in pool/
-    win_rate: float = 0.5
-    agent: NetworkAgent | None = None  # loaded when first needed
-
-
-def _latest(past: list[Past], rng: np.random.Generator) -> Past:  # noqa: ARG001 - all rules take the same
-    return past[-1]
-
-
-def _uniform(past: list[Past], rng: np.random.Generator) -> Past:
-    return past[int(rng.integers(len(past)))]
-
-
-def _prioritised(past: list[Past], rng: np.random.Generator) -> Past:
-    weight = np.array([(1 - p.win_rate) ** 2 + 1e-3 for p in past])
-    return past[int(rng.choice(len(past), p=weight / weight.sum()))]
-
-
-SAMPLING = {"latest": _latest, "uniform": _uniform, "prioritised": _prioritised}
-
-
-class Pool(BaseCallback):
-    """Seats opponents around the learner for every rollout, and takes snapshots of it.
-
-    Usable with any SB3 policy over a `GetBitVecEnv`; `Run` adds checkpoints around it.
-    """
-
-    model: Any  # SB3 types it as the base of all algorithms
-
-    def __init__(self, config: Config, folder: Path) -> None:
-        super().__init__()
-        self.config, self.folder = config, folder
-        self.past: list[Past] = []
-        self.rollouts = 0
-        self.results: dict[str, list[float]] = defaultdict(list)  # wins of this rollout by who sat at the table
-        self.lengths: list[int] = []
-        self._bots = {name: load_agent(name) for name in config.bots}
-        self._sits: dict[int, str] = {}  # who sits at the table of this number
-        self._seated = False
-
-    @property
-    def env(self) -> Any:
-        """The games."""
-        return self.model.env
-
-    def seat_opponents(self) -> None:
-        """Choose who sits around the learner in the next rollout; a snapshot of the learner is taken first when it is time."""
-        config, self._seated = self.config, True
-        if self.rollouts % config.snapshot == 0:
-            self._take_snapshot()
-        rng = np.random.default_rng([config.seed, self.rollouts, 0x900])
-        latest = as_network(self.model, config.game, config.options, "latest")
-        bots = round(config.tables * config.bot_share)
-        selves = max(round(config.tables * config.latest), 0 if bots == config.tables else 1)
-        chosen: list[tuple[str, Agent]] = [("latest", latest)] * min(selves, config.tables - bots)
-        while len(chosen) < config.tables - bots:
-            past = SAMPLING[config.sampling](self.past, rng)
-            past.agent = past.agent or load_network(self.folder / f"{past.name}.safetensors", past.name)
-            chosen.append((past.name, past.agent))
-        for _ in range(bots):
-            name = config.bots[int(rng.integers(len(config.bots)))]
-            chosen.append((name, self._bots[name]))
-        numbers = self.env.env_method("set_opponents", [agent for _, agent in chosen], indices=0)[0]
-        self._sits.update(zip(numbers, (name for name, _ in chosen), strict=True))
-        for number in [number for number in self._sits if number < numbers[0] - 8 * config.tables]:
-            del self._sits[number]
-
-    def _on_rollout_start(self) -> None:
-        if not self._seated:
-            self.seat_opponents()
-        self._seated = False
-        self.results.clear()
-        self.lengths.clear()
-
-    def _on_step(self) -> bool:
-        infos = self.locals["infos"]
-        for game in np.flatnonzero(self.locals["dones"]):
-            episode = infos[game]["episode"]
-            self.results[self._sits.get(episode["table"], "earlier")].append(episode["win"])
-            self.lengths.append(episode["l"])
-        return True
-
-    def _on_rollout_end(self) -> None:
-        for past in self.past:
-            wins = self.results.get(past.name)
-            if wins:
-                past.win_rate += 0.3 * (float(np.mean(wins)) - past.win_rate)
-        self.rollouts += 1
-
-    def _take_snapshot(self) -> None:
-        name = f"{self.rollouts:06d}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        save_policy(self.model, self.folder / f"{name}.safetensors", self.config)
-        self.past.append(Past(name))
-        if len(self.past) > self.config.pool:  # every second one of the older half goes
-            half = len(self.past) // 2
-            self.past = self.past[:half:2] + self.past[half:]
-
-
-def policy_layers(model: Any) -> list[tuple[Any, Any]]:
-    """Weights of the policy network of an SB3 `MlpPolicy` with tanh layers, as `NetworkAgent` takes them."""
-    linear = [module for module in model.policy.mlp_extractor.policy_net if isinstance(module, torch.nn.Linear)]
-    return [
-        (layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in [*linear, model.policy.action_net]
-    ]
-
-
-def as_network(model: Any, variant: Variant, options: Options, name: str) -> NetworkAgent:
-    """The policy as it is now, as an agent."""
-    return NetworkAgent(policy_layers(model), variant, options, name=name)
-
-
-def save_policy(model: Any, path: Path, config: Config, **about: str) -> None:
-    """Write the policy as it is now."""
-    save_network(path, policy_layers(model), config.game, config.options, {"frames": str(model.num_timesteps), **about})
-
-
-def play_tables(agent: Agent, config: Config, lines: int, seed: int) -> dict[str, MatchResult]:
-    """The agent, in one seat, against each of the evaluation tables."""
-    others = config.game.players - 1
-    return {name: play_match([agent] + [name] * others, config.game, lines=lines, seed=seed) for name in config.evaluation_tables}
-
-
 # --- a run -------------------------------------------------------------------------------------------------------------------
 
 
-class Run(Pool):
-    """A run in its folder: what happens around every rollout, and between legs."""
+class Run(BaseCallback):
+    """A run in its folder: what is noted after every rollout, and what happens between legs."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
-        super().__init__(config, folder / "pool")
-        self.run = folder
-        self.best = -1.0
+    model: Any  # SB3 types it as the base of all algorithms
+
+    def __init__(self, config: Config, folder: Path, model: MaskablePPO) -> None:
+        super().__init__()
+        self.config, self.folder, self.model = config, folder, model
+        self.pool = OpponentPool(
+            folder / "pool",
+            tables=config.tables,
+            latest=config.latest,
+            bots=config.bots,
+            bot_share=config.bot_share,
+            sampling=config.sampling,
+            size=config.pool,
+            every=config.snapshot,
+            seed=config.seed,
+        )
+        self.pool.model = model
+        self.evaluation = WinRate(
+            config.evaluation_tables,
+            every=config.evaluate,
+            lines=config.evaluation_lines,
+            seed=config.seed,
+            save_best=folder / FILE,
+        )
+        self.callbacks = [self.pool, self.evaluation, self]
         self.seconds = 0.0  # of training, over all sessions
         self.leg = 0
         self.interrupted = False
         self.bar: Any = None
         self._since = time.perf_counter()
 
-    # Between updates.
+    # After rollouts.
 
     def _on_rollout_start(self) -> None:
         done = min(self.model.num_timesteps / self.config.frames, 1.0)
         self.model.ent_coef = self.config.entropy + done * (self.config.entropy_end - self.config.entropy)
-        super()._on_rollout_start()
 
     def _on_step(self) -> bool:
         self.bar.update(self.config.games)
-        return super()._on_step()
+        return True
 
     def _on_rollout_end(self) -> None:
-        super()._on_rollout_end()
-        by_table = {name: float(np.mean(wins)) for name, wins in sorted(self.results.items())}
-        everything = [win for wins in self.results.values() for win in wins]
-        now = self.seconds + time.perf_counter() - self._since
+        by_table = {name: float(np.mean(wins)) for name, wins in sorted(self.pool.results.items())}
+        everything = [win for wins in self.pool.results.values() for win in wins]
         row = {
             "frames": self.model.num_timesteps,
-            "seconds": round(now, 1),
+            "seconds": round(self.seconds + time.perf_counter() - self._since, 1),
             "episodes": len(everything),
             "win_rate": float(np.mean(everything)) if everything else float("nan"),
-            "rounds": float(np.mean(self.lengths)) if self.lengths else float("nan"),
+            "rounds": float(np.mean(self.pool.lengths)) if everything else float("nan"),
             "win_rate_latest": by_table.get("latest", float("nan")),
             "entropy_coefficient": self.model.ent_coef,
             **{f"win_rate_{name}": by_table.get(name, float("nan")) for name in self.config.bots},
         }
-        _append(self.run / "metrics.csv", row)
+        _append(self.folder / "metrics.csv", row)
         for name, value in row.items():
             if value == value:  # not NaN: nobody of that name was met
                 self.logger.record(f"selfplay/{name}", value)
+        if self.evaluation.rollouts % self.config.evaluate == 0:
+            self.note_evaluation()
         self.logger.dump(self.model.num_timesteps)
         self.bar.set_postfix(win=f"{row['win_rate']:.3f}", **{k: f"{v:.2f}" for k, v in by_table.items() if k in self.config.bots})
-        if self.rollouts % self.config.evaluate == 0:
-            self.evaluate()
 
-    def evaluate(self) -> None:
-        """Play against the evaluation tables; keep the policy if it is the best so far by the mean of its win rates."""
-        agent = as_network(self.model, self.config.game, self.config.options, "learner")
-        results = play_tables(agent, self.config, self.config.evaluation_lines, self.config.seed)
-        for table, result in results.items():
+    def note_evaluation(self) -> None:
+        """Write the results of the last evaluation."""
+        for table, result in self.evaluation.results.items():
             win, payoff = result["learner"].win, result["learner"].payoff
             row = {"frames": self.model.num_timesteps, "table": table, "win": win.mean, "low": win.low, "high": win.high}
-            _append(self.run / "evaluation.csv", {**row, "payoff": payoff.mean})
-            self.logger.record(f"evaluation/win_{table}", win.mean)
-        score = float(np.mean([result["learner"].win.mean for result in results.values()]))
-        if score > self.best:
-            self.best = score
-            save_policy(self.model, self.run / FILE, self.config, score=f"{score:.4f}")
+            _append(self.folder / "evaluation.csv", {**row, "payoff": payoff.mean})
 
     # Between legs.
 
     def begin_leg(self) -> None:
         """Begin all games anew, and derive every random state from the seed and the number of the leg."""
-        self.seat_opponents()  # before the games begin, so that they are played by these from the start
+        self.pool.seat_opponents()  # before the games begin, so that they are played by these from the start
         state = np.random.SeedSequence([self.config.seed, self.leg]).generate_state(2)
         set_random_seed(int(state[0]))
-        self.env.seed(int(state[1]))
+        self.model.env.seed(int(state[1]))
         self.model._last_obs = None  # makes `learn` reset the games
 
     def end_leg(self) -> None:
@@ -359,8 +239,8 @@ class Run(Pool):
         now = time.perf_counter()
         self.seconds += now - self._since
         self._since = now
-        save_policy(self.model, self.run / "last.safetensors", self.config)
-        root = self.run / "checkpoints"
+        save_network(self.folder / "last.safetensors", network_of(self.model))
+        root = self.folder / "checkpoints"
         part, whole = root / "part", root / f"{self.leg:06d}"
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
@@ -372,10 +252,10 @@ class Run(Pool):
             "leg": self.leg,
             "frames": self.model.num_timesteps,
             "updates": self.model._n_updates,
-            "rollouts": self.rollouts,
-            "best": self.best,
+            "rollouts": self.pool.rollouts,
+            "best": self.evaluation.best,
             "seconds": self.seconds,
-            "past": [[past.name, past.win_rate] for past in self.past],
+            "past": [[past.name, past.win_rate] for past in self.pool.past],
         }
         (part / "state.json").write_text(json.dumps(state, indent=1))
         part.rename(whole)
@@ -388,7 +268,7 @@ class Run(Pool):
         Raises:
             ValueError: it is damaged.
         """
-        found = sorted(path for path in (self.run / "checkpoints").glob("*") if path.name.isdigit())
+        found = sorted(path for path in (self.folder / "checkpoints").glob("*") if path.name.isdigit())
         if not found:
             return
         try:
@@ -402,13 +282,14 @@ class Run(Pool):
                     entries[int(i)][key] = tensor
             groups = self.model.policy.optimizer.state_dict()["param_groups"]
             self.model.policy.optimizer.load_state_dict({"state": dict(entries), "param_groups": groups})
-            self.past = [Past(name, rate) for name, rate in state["past"]]
+            self.pool.past = [Past(name, rate) for name, rate in state["past"]]
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             raise ValueError(f"checkpoint {found[-1]} is damaged; delete it to go on from the one before ({error})") from error
-        self.leg, self.rollouts, self.best, self.seconds = state["leg"], state["rollouts"], state["best"], state["seconds"]
+        self.leg, self.seconds, self.evaluation.best = state["leg"], state["seconds"], state["best"]
+        self.pool.rollouts = self.evaluation.rollouts = state["rollouts"]
         self.model.num_timesteps, self.model._n_updates = state["frames"], state["updates"]
         for name in ("metrics.csv", "evaluation.csv"):
-            _forget_after(self.run / name, state["frames"])
+            _forget_after(self.folder / name, state["frames"])
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:
@@ -473,8 +354,8 @@ def train(config: Config, folder: Path, *, quiet: bool = False) -> Path:
     """
     torch.set_num_threads(config.threads)
     folder.mkdir(parents=True, exist_ok=True)
-    run, model = Run(config, folder), make_model(config)
-    run.model = model
+    model = make_model(config)
+    run = Run(config, folder, model)
     run.load_checkpoint()
     model.set_logger(Logger(str(folder), [TensorBoardOutputFormat(str(folder / "tensorboard"))]))
 
@@ -498,10 +379,10 @@ def train(config: Config, folder: Path, *, quiet: bool = False) -> Path:
             mininterval=1,
             disable=quiet,
         ) as run.bar:
-            while run.rollouts < rollouts and not run.interrupted:
+            while run.pool.rollouts < rollouts and not run.interrupted:
                 run.begin_leg()
-                for _ in range(min(config.leg - run.rollouts % config.leg, rollouts - run.rollouts)):
-                    model.learn(frames_a_rollout, callback=run, reset_num_timesteps=False)
+                for _ in range(min(config.leg - run.pool.rollouts % config.leg, rollouts - run.pool.rollouts)):
+                    model.learn(frames_a_rollout, callback=run.callbacks, reset_num_timesteps=False)
                     if run.interrupted:
                         break
                 run.end_leg()
@@ -509,7 +390,8 @@ def train(config: Config, folder: Path, *, quiet: bool = False) -> Path:
         signal.signal(signal.SIGINT, before)
     if run.interrupted:
         raise KeyboardInterrupt
-    run.evaluate()
+    run.evaluation.evaluate()
+    run.note_evaluation()
     write_card(run)
     return folder
 
@@ -519,9 +401,13 @@ def train(config: Config, folder: Path, *, quiet: bool = False) -> Path:
 
 def write_card(run: Run) -> None:
     """Write `card.md` and `learning.png`. The policy is judged on other lines than those by which it was chosen."""
-    config, folder = run.config, run.run
+    config, folder = run.config, run.folder
     agent = load_network(folder / FILE, folder.name)
-    results = play_tables(agent, config, CARD_LINES, config.seed + 1)
+    others = config.game.players - 1
+    results = {
+        table: play_match([agent, *[table] * others], config.game, lines=CARD_LINES, seed=config.seed + 1)
+        for table in config.evaluation_tables
+    }
     about = json.loads((folder / "config.json").read_text())["about"]
     share = 1 / config.game.players
     lines = [

@@ -1,4 +1,4 @@
-"""Get Bit! for Stable-Baselines3: a native `VecEnv`. Needs the extra `getbit-env[sb3]`.
+"""Get Bit! as a `VecEnv` of Stable-Baselines3.
 
 The learner sits in one seat of every game and the others are played by agents, in batch; nothing is copied from game to game
 in Python. Masks come through `action_masks`, as sb3-contrib's `MaskablePPO` asks for them.
@@ -13,11 +13,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-
-try:
-    from stable_baselines3.common.vec_env import VecEnv
-except ImportError as error:
-    raise ImportError('getbit_env.sb3 needs Stable-Baselines3: pip install "getbit-env[sb3]"') from error
+from stable_baselines3.common.vec_env import VecEnv
 
 from getbit_env.get_bit.observations import Options
 from getbit_env.get_bit.variants import Reward, Variant, parse_variant

@@ -1,0 +1,11 @@
+"""Get Bit! for Stable-Baselines3: a native `VecEnv`, and callbacks for self-play. Needs the extra `getbit-env[sb3]`."""
+
+try:
+    import stable_baselines3  # noqa: F401 - only to say what is missing
+except ImportError as error:
+    raise ImportError('getbit_env.sb3 needs Stable-Baselines3: pip install "getbit-env[sb3]"') from error
+
+from getbit_env.sb3.callbacks import SAMPLING, OpponentPool, Past, WinRate, network_of
+from getbit_env.sb3.vec_env import GetBitVecEnv
+
+__all__ = ["SAMPLING", "GetBitVecEnv", "OpponentPool", "Past", "WinRate", "network_of"]
