@@ -33,12 +33,25 @@ def kernel_sources_digest() -> str:
 
 def kernel(function: F) -> F:
     """Compile `function` with numba, without the interpreter lock, cached on disk until any kernel of the package changes."""
-    compiled: Any = numba.njit(nogil=True)(function)
+    return cast(F, _compile(function, nogil=True))
+
+
+def inlined(function: F) -> F:
+    """Compile a part of a kernel into all that call it. It must not make arrays.
+
+    Between functions, and at every look at a field, numba counts references to the arrays of a struct; in kernels that branch it
+    can't prove most of that away, and then the counting takes several times as long as the play.
+    """
+    return cast(F, _compile(function, nogil=True, forceinline=True, _nrt=False))
+
+
+def _compile(function: Callable[..., Any], **options: bool) -> Any:
+    compiled: Any = numba.njit(**options)(function)
     try:
         compiled.enable_caching()
         cache_file = compiled._cache._cache_file
         cache_file._source_stamp = (cache_file._source_stamp, kernel_sources_digest())
     except (AttributeError, RuntimeError) as error:  # no place for a cache, or a numba that keeps its stamp elsewhere
-        warnings.warn(f"compiled kernels are not cached, every process compiles anew: {error}", stacklevel=2)
-        compiled = numba.njit(nogil=True)(function)
-    return cast(F, compiled)
+        warnings.warn(f"compiled kernels are not cached, every process compiles anew: {error}", stacklevel=3)
+        compiled = numba.njit(**options)(function)
+    return compiled

@@ -1,0 +1,133 @@
+"""A batch of games with everything that an environment needs around the rules: streams, deals, observations, masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env.get_bit.engine import game_streams
+from getbit_env.sharks_are_wild.observations import Layout, Options, observe
+from getbit_env.sharks_are_wild.rules import OVER, deal, heed, new_games, new_outcome, play, start_games
+from getbit_env.sharks_are_wild.variants import KIND_NAMES, Reward, Variant
+
+Deal = tuple[Sequence[int], int]  # kinds of all cards, the first that is dealt first, and the player who begins
+
+
+class Engine:
+    """A batch of G games of one variant, played in place, a decision at a time.
+
+    Axes: G games, P players, D entries of an observation, A actions.
+
+    Attributes:
+        variant, layout: the game and what its players see.
+        state: `rules.Games`, the positions.
+        outcome: `rules.Outcome` of the last decision.
+        observation: `[G, P, D]` float32, as of the last `observe`.
+        action_mask: `[G, P, A]` int8, 1 = legal.
+        actions: `[G, P]` int64, what was played last; of those who decided nothing whatever was given.
+        replaced: `[G, P]` uint8, 1 = it is not what was asked for, since that was illegal.
+        streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        games: int,
+        *,
+        seed: int | np.random.SeedSequence | None = None,
+        options: Options | None = None,
+        reward: Reward | str = Reward.WIN,
+    ) -> None:
+        self.variant = variant
+        self.layout = Layout(variant, options)
+        self.size = games
+        self.rules = variant.rules
+        self._pays = variant.reward_of_finish(reward)
+        self.state = new_games(self.rules, games)
+        self.outcome = new_outcome(variant.players, games)
+        self._all = np.ones(games, np.uint8)
+        self._look_on = np.full(games, 2, np.uint8)
+        self.observation = np.zeros((games, variant.players, self.layout.size), np.float32)
+        self.action_mask = np.ones((games, variant.players, variant.actions), np.int8)
+        self.actions = np.zeros((games, variant.players), np.int64)
+        self.replaced = np.zeros((games, variant.players), np.uint8)
+        self.seed(seed)
+
+    def seed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Give every game the beginning of its stream of this seed."""
+        self.streams = game_streams(seed, self.size)
+        self.counters = np.zeros(self.size, np.uint64)
+
+    def start(self, begin: NDArray[np.uint8] | None = None, deals: Sequence[Deal] | None = None) -> None:
+        """Begin games, each with the next shuffle of its stream.
+
+        Args:
+            begin: `[G]` uint8, the games to begin are not 0; all by default.
+            deals: a deal for each game, to use instead of a shuffle.
+
+        Raises:
+            ValueError: a deal is not an order of the deck and a player.
+        """
+        begin = self._all if begin is None else begin
+        if deals is None:
+            start_games(self.rules, self.state, begin, self.streams, self.counters, 0, self.size)
+            return
+        for cards, first in deals:
+            check_deal(self.variant, cards, first)
+        for g in np.flatnonzero(begin).tolist():
+            cards, first = deals[g]
+            self.state.draw[g] = np.asarray(cards)[::-1]
+            deal(self.rules, self.state, g, first)
+
+    def play(self, actions: NDArray[np.integer], active: NDArray[np.uint8] | None = None) -> None:
+        """Play a decision of every game that is not over; illegal actions are replaced by the lowest legal one and flagged.
+
+        Args:
+            actions: `[G, P]` int64, each within the action space; those of players who decide nothing are ignored.
+            active: `[G]` uint8; games for which it is 0 wait. All play by default.
+        """
+        active = self._all if active is None else active
+        self.actions[:] = actions
+        heed(self.rules, self.state, self.actions, active, self.replaced, 0, self.size)
+        play(
+            *(self.rules, self.state, self.actions, active, self.streams, self.counters, self._pays, self.outcome, 0, self.size),
+        )
+
+    def observe(self, show: NDArray[np.uint8] | None = None) -> None:
+        """Write `observation` and `action_mask`.
+
+        Args:
+            show: `[G]` uint8: 0 leaves a game's rows as they are, 1 shows nothing to players who decide nothing now,
+                2 (the default) lets them look on.
+        """
+        show = self._look_on if show is None else show
+        observe(self.layout.view, self.rules, self.state, show, self.observation, self.action_mask, 0, self.size)
+
+    def look(self, layout: Layout) -> NDArray[np.float32]:
+        """The games as seen in another layout of the same game: `[G, P, layout.size]`."""
+        observation = np.zeros((self.size, self.variant.players, layout.size), np.float32)
+        mask = np.zeros_like(self.action_mask)
+        observe(layout.view, self.rules, self.state, self._look_on, observation, mask, 0, self.size)
+        return observation
+
+    def choosing(self) -> NDArray[np.bool_]:
+        """`[G, P]`: the player decides next."""
+        state = self.state
+        decides = np.where(state.stage == 2, state.victim, state.player)
+        return (decides[:, None] == np.arange(self.variant.players)) & (state.stage != OVER)[:, None]
+
+
+def check_deal(variant: Variant, cards: Sequence[int], first: int) -> None:
+    """Refuse a deal that is not one of the variant.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    wanted = variant.rules.deck.tolist()
+    if sorted(int(kind) for kind in cards) != wanted:
+        counts = ", ".join(f"{count} x {kind} ({KIND_NAMES[kind]})" for kind, count in enumerate(variant.counts))
+        raise ValueError(f"a deck of {variant} is a list of {len(wanted)} kinds, from the top: {counts}; not {list(cards)}")
+    if not 0 <= first < variant.players:
+        raise ValueError(f"the first player is 0 to {variant.players - 1}, not {first!r}")

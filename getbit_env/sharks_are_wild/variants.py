@@ -1,0 +1,194 @@
+"""The variants of Sharks are Wild: players, level, and what the box holds (S1), all of it parameters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env.get_bit.variants import choice
+from getbit_env.sharks_are_wild.rules import DOLPHIN, NUMBER_KINDS, OCTOPUS, SHARK, STEAL, Rules, level_one_actions
+
+MOST_CARDS = 120  # a pile is counted in a byte, with room to spare
+MOST_TURNS = 100_000
+
+
+class Reward(StrEnum):
+    """What the end of a game pays (S6)."""
+
+    WIN = "win"  # +1 to the winner, -1/(players-1) to every other player, nothing if the game is a draw
+
+
+class IllegalAction(StrEnum):
+    """What an environment does with an action that is not legal."""
+
+    LOWEST = "lowest"  # plays the legal action with the lowest number instead
+    RAISE = "raise"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One variant of the game. `standard_variant` makes those of the rulebook, `parse_variant` reads a name.
+
+    Attributes:
+        players: 2 to 4.
+        level: 1, with open hands; or 2, with secret hands, Octopus and Dolphin cards (S1.2, S3).
+        numbers: cards of each of the numbers 0-4 and 6-9.
+        sharks: Shark cards.
+        octopuses: Octopus cards of the box, which level one leaves there.
+        dolphins: Dolphin cards, likewise.
+        hand: cards of a hand.
+        run: cards of a complete run, the starter 5 included.
+        coins: coins that win.
+        turn_limit: turns after which the game is a draw (S4).
+
+    Raises:
+        ValueError: the game would make no sense; the message says why.
+    """
+
+    players: int
+    level: int = 1
+    numbers: int = 4
+    sharks: int = 8
+    octopuses: int = 6
+    dolphins: int = 4
+    hand: int = 5
+    run: int = 5
+    coins: int = 5
+    turn_limit: int = 500
+
+    def __post_init__(self) -> None:
+        for entry in dataclass_fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise ValueError(f"{entry.name} is a whole number, not {value!r}")
+            object.__setattr__(self, entry.name, int(value))
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(f"{name} is {least} to {most}, not {getattr(self, name)}")
+        if self.level == 1:
+            for name in ("octopuses", "dolphins"):
+                if getattr(self, name) != getattr(Variant, name):
+                    raise ValueError(f"{name} says how many of those cards level two has; level one plays without them (S3)")
+        if not self.players * self.hand < self.cards <= MOST_CARDS:
+            raise ValueError(
+                f"the deck has {self.cards} cards, but it has {self.players * self.hand + 1} to {MOST_CARDS}: "
+                f"{self.hand} for each of {self.players} players, and one that starts the discard pile"
+            )
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Cards of each kind in the deck: the numbers, Shark, and at level two Octopus and Dolphin."""
+        return (*[self.numbers] * NUMBER_KINDS, self.sharks, *((self.octopuses, self.dolphins) if self.level == 2 else ()))
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of cards the deck has: 10, at level two 12."""
+        return len(self.counts)
+
+    @property
+    def cards(self) -> int:
+        """Cards of the deck; the starter 5s are not among them (S1.1)."""
+        return sum(self.counts)
+
+    @property
+    def actions(self) -> int:
+        """Size of the action space."""
+        return level_one_actions() if self.level == 1 else STEAL + 2 * (self.players - 1)
+
+    @property
+    def rules(self) -> Rules:
+        """The variant as the kernels take it."""
+        return Rules(
+            players=self.players,
+            kinds=self.kinds,
+            hand=self.hand,
+            run=self.run,
+            coins=self.coins,
+            turn_limit=self.turn_limit,
+            deck=np.repeat(np.arange(self.kinds), self.counts).astype(np.uint8),
+        )
+
+    @property
+    def name(self) -> str:
+        """Short name that `parse_variant` reads: `sharks-2p-level2`, custom games as `sharks-2p-level1-3coins-100turns`."""
+        parts = [f"{PREFIX}{self.players}p-level{self.level}"]
+        for unit, name in _UNITS.items():
+            value = getattr(self, name)
+            if value != getattr(Variant, name):
+                parts.append(f"{value}{unit}")
+        return "-".join(parts)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def reward_of_finish(self, reward: Reward | str = Reward.WIN) -> NDArray[np.float32]:
+        """What each finishing place pays: `[players + 1]` float32, entry 0 (a draw, or undecided) is 0.
+
+        The winner is first and all others are second, whatever coins they have (S6).
+        """
+        choice(Reward, "reward", reward)
+        pays = np.full(self.players + 1, -1 / (self.players - 1), np.float32)
+        pays[0], pays[1] = 0, 1
+        return pays
+
+
+PREFIX = "sharks-"
+_UNITS = {
+    "of": "numbers",
+    "sharks": "sharks",
+    "octopuses": "octopuses",
+    "dolphins": "dolphins",
+    "hand": "hand",
+    "run": "run",
+    "coins": "coins",
+    "turns": "turn_limit",
+}
+_BOUNDS = {
+    "players": (2, 4),
+    "level": (1, 2),
+    "numbers": (1, 12),
+    "sharks": (0, 60),
+    "octopuses": (0, 60),
+    "dolphins": (0, 60),
+    "hand": (1, 10),
+    "run": (2, 10),
+    "coins": (1, 20),
+    "turn_limit": (1, MOST_TURNS),
+}
+
+
+def standard_variant(players: int = 4, level: int = 1) -> Variant:
+    """The game of the rulebook for so many players, at a level.
+
+    Raises:
+        ValueError: there is no such game.
+    """
+    return Variant(players, level)
+
+
+def parse_variant(name: str) -> Variant:
+    """Read a variant's name, as `Variant.name` prints it.
+
+    Raises:
+        ValueError: the name is not one, or the game would make no sense.
+    """
+    match = re.fullmatch(rf"{PREFIX}(\d+)p-level(\d+)((?:-\d+[a-z]+)*)", str(name))
+    if match is None:
+        raise ValueError(f"no variant {name!r}: a name is like {PREFIX}2p-level2 or {PREFIX}4p-level1-3coins")
+    found: dict[str, int] = {}
+    for number, unit in re.findall(r"-(\d+)([a-z]+)", match[3]):
+        if unit not in _UNITS:
+            raise ValueError(f"no variant {name!r}: '{number}{unit}' is none of {', '.join(f'5{u}' for u in _UNITS)}")
+        if _UNITS[unit] in found:
+            raise ValueError(f"no variant {name!r}: '{number}{unit}' says a thing twice")
+        found[_UNITS[unit]] = int(number)
+    return Variant(int(match[1]), int(match[2]), **found)
+
+
+KIND_NAMES = [*(str(n) for n in (0, 1, 2, 3, 4, 6, 7, 8, 9)), "Shark", "Octopus", "Dolphin"]
+assert (KIND_NAMES[SHARK], KIND_NAMES[OCTOPUS], KIND_NAMES[DOLPHIN]) == ("Shark", "Octopus", "Dolphin")
