@@ -56,7 +56,7 @@ class Index(NamedTuple):
     rules: Rules
     players: int
     hands: NDArray[np.uint8]  # [H] the hands that a robot can have between rounds
-    digit: NDArray[np.int64]  # [256] place of a hand in `hands`
+    digit: NDArray[np.int64]  # [256] place of a hand in `hands`, -1 if it is none of them
     power: NDArray[np.int64]  # [R + 1] of H
     limbs_power: NDArray[np.int64]  # [R] of limbs + 1
     patterns: int  # ways in which two players can own the line, seen from the owner of the front robot
@@ -285,7 +285,7 @@ def read_observations(
     for b in range(observation.shape[0]):
         seen = observation[b]
         numbers[b] = roles[b] = -1
-        line, limbs_key, code, partner, role = 0, 0, 0, 0, -1
+        line, limbs_key, code, partner, role, possible = 0, 0, 0, 0, -1, True
         for k in range(robots):
             limbs = 0
             for i in range(view.limbs):
@@ -297,6 +297,7 @@ def read_observations(
             hand = 0
             for c in range(view.cards):
                 hand |= int(seen[at + view.hand + c] > 0) << c
+            possible &= index.digit[hand] >= 0
             code += index.digit[hand] * index.power[(line if k == 0 else k) - 1]
             mine = seen[at + view.owner] > 0
             if view.robots_per_player == 1:
@@ -306,8 +307,11 @@ def read_observations(
         if view.robots_per_player == 2:
             role = 0 if seen[view.owner] > 0 else 1
             code += (partner - 1) * index.power[line]
-        layer = 0 if seen[view.first_round] > 0 else int(index.layer_at[limbs_key])
-        if layer < 0 or code < 0 or role < 0:
+        layer = index.layer_at[limbs_key]
+        if seen[view.first_round] > 0:
+            possible &= layer == 1  # all limbs whole
+            layer = 0
+        if not possible or layer < 0 or code < 0 or role < 0:
             continue
         code += index.layer_start[layer]
         if code < index.layer_start[layer + 1]:
@@ -454,7 +458,7 @@ def _codes(variant: Variant) -> tuple[Index, NDArray[np.int64]]:
         raise ValueError(f"positions of {variant} are not numbered: three players with two robots each have too many")
     rules, robots = variant.rules, variant.robots
     hands = np.array([mask for mask in range(rules.deck + 1) if mask.bit_count() > rules.pick_up_at], np.uint8)
-    digit = np.zeros(256, np.int64)
+    digit = np.full(256, -1, np.int64)
     digit[hands] = np.arange(len(hands))
     power = np.array([len(hands) ** k for k in range(robots + 1)], np.int64)
     limbs_power = np.array([(rules.limbs + 1) ** k for k in range(robots)], np.int64)

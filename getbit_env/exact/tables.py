@@ -95,7 +95,7 @@ def load_table(path: Path, kind: str, variant: Variant | None = None) -> tuple[V
         TableError: it is damaged, or not what it has to be.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
         found = {key: about[key] for key in ("format", "kind", "variant", "rules", "digest", "version", "facts")}

@@ -1,0 +1,120 @@
+"""The equilibrium agent: nobody gains on it, and it plays the same whatever it was asked before."""
+
+import numpy as np
+import pytest
+
+from getbit_env.bots import BOTS
+from getbit_env.exact import agents
+from getbit_env.exact.agents import BestResponse, Equilibrium
+from getbit_env.exact.best_response import best_response
+from getbit_env.exact.tables import FOLDER_VARIABLE
+from getbit_env.exact.two_players import save_solution, solve_two_players
+from getbit_env.get_bit.engine import Engine
+from getbit_env.get_bit.observations import Layout, Options
+from getbit_env.get_bit.variants import parse_variant
+
+VARIANT = parse_variant("2p-4c-2l")
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return solve_two_players(VARIANT)
+
+
+def ready(solution, rows=1, seed=0):
+    agent = Equilibrium(solution)
+    agent.reset(Layout(VARIANT), np.ones(rows, np.bool_), seed)
+    return agent
+
+
+def test_no_best_response_gains_on_it_and_so_no_bot(solution):
+    result = best_response(Equilibrium(solution), solution.positions, least_rate=0)
+    starts = solution.positions.starts
+    assert result.best == pytest.approx(solution.values[starts], abs=1e-8)
+    assert result.own == pytest.approx(solution.values[starts], abs=1e-8)
+    assert result.gain < 1e-8
+
+
+@pytest.mark.parametrize("bot", ["random", "highest", "lowest", "counter"])
+def test_it_beats_the_bots_in_play(solution, bot):
+    """Played out from both seats; the margin is what two thousand games leave to chance, three deviations of them."""
+    wins = 0
+    games = 1024
+    for seat in (0, 1):
+        engine = Engine(VARIANT, games, seed=3)
+        engine.start()
+        players = [Equilibrium(solution), BOTS[bot]()]
+        for agent in players:
+            agent.reset(engine.layout, np.ones(games, np.bool_), 7)
+        for _ in range(VARIANT.most_rounds):
+            engine.observe()
+            actions = np.empty((games, 2), np.int64)
+            for agent, s in zip(players, (seat, 1 - seat), strict=True):
+                actions[:, s] = agent.act(engine.observation[:, s], engine.action_mask[:, s])
+            engine.play(actions)
+            wins += int((engine.outcome.finish[seat] == 1).sum())
+            assert not (engine.replaced[:, seat] & (engine.outcome.finish[seat] == 0) & (engine.state.limbs.min(axis=0) > 0)).any()
+    assert wins / (2 * games) > 0.5 - 3 * 0.5 / np.sqrt(2 * games)
+
+
+def test_probabilities_depend_on_the_question_alone(solution):
+    numbers = np.arange(0, solution.positions.count, 7)
+    observation, mask = (rows.reshape(-1, rows.shape[-1]) for rows in solution.positions.see(numbers))
+    fresh = ready(solution).probabilities(observation, mask)
+    used = ready(solution)
+    for row in (5, 3, 5):
+        assert (used.probabilities(observation[[row]], mask[[row]])[0] == fresh[row]).all()
+    assert (used.probabilities(observation[::-1], mask[::-1])[::-1] == fresh).all()
+    assert fresh.sum(axis=1) == pytest.approx(1)
+    assert (fresh[mask == 0] == 0).all()
+
+
+def test_it_forgets_strategies_rather_than_fill_the_memory(solution, monkeypatch):
+    observation, mask = (rows.reshape(-1, rows.shape[-1]) for rows in solution.positions.see(np.arange(60)))
+    kept = ready(solution).probabilities(observation, mask)
+    monkeypatch.setattr(agents, "MOST_KEPT", 20)
+    forgetful = ready(solution)
+    for first in range(0, 120, 10):
+        assert (
+            forgetful.probabilities(observation[first : first + 10], mask[first : first + 10]) == kept[first : first + 10]
+        ).all()
+        assert len(forgetful._kept) <= 20
+
+
+def test_it_plays_what_its_probabilities_say_by_its_seed(solution):
+    observation, mask = (np.repeat(rows[:, 0], 4000, axis=0) for rows in solution.positions.see(np.array([0])))
+    plays = [ready(solution, 4000, seed).act(observation, mask).tolist() for seed in (1, 1, 2)]
+    assert plays[0] == plays[1] != plays[2]
+    chances = ready(solution).probabilities(observation[:1], mask[:1])[0]
+    assert np.bincount(plays[0], minlength=16) / 4000 == pytest.approx(chances, abs=4 * 0.5 / np.sqrt(4000))
+
+
+def test_rows_with_nothing_to_choose_are_answered_and_strange_ones_refused(solution):
+    agent = ready(solution)
+    layout = Layout(VARIANT)
+    nothing = np.zeros((1, layout.size), np.float32)
+    assert agent.probabilities(nothing, np.ones((1, 16), np.int8)) == pytest.approx(np.full((1, 16), 1 / 16))
+    with pytest.raises(ValueError, match="no position"):
+        agent.probabilities(nothing, np.eye(16, dtype=np.int8)[:1])
+    with pytest.raises(ValueError, match="entries"):
+        agent.probabilities(nothing[:, 1:], np.ones((1, 16), np.int8))
+
+
+def test_what_it_does_not_play_is_refused(solution, tmp_path, monkeypatch):
+    begins = np.ones(1, np.bool_)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    with pytest.raises(ValueError, match="for two players"):
+        Equilibrium().reset(Layout(parse_variant("4p")), begins, 0)
+    with pytest.raises(ValueError, match="default observation"):
+        Equilibrium().reset(Layout(VARIANT, Options(last=True)), begins, 0)
+    with pytest.raises(ValueError, match="solution is of"):
+        Equilibrium(solution).reset(Layout(parse_variant("2p-3c-1l")), begins, 0)
+    with pytest.raises(ValueError, match="best response plays"):
+        BestResponse(solution.positions, np.zeros((1, 2), np.uint8), "x").reset(Layout(parse_variant("2p-3c-1l")), begins, 0)
+    with pytest.raises(FileNotFoundError, match=r"python -m eval\.solve"):
+        Equilibrium().reset(Layout(VARIANT), begins, 0)
+    save_solution(solution)
+    found = Equilibrium()
+    found.reset(Layout(VARIANT), begins, 0)
+    observation, mask = (rows[:, 0] for rows in solution.positions.see(np.array([0])))
+    assert (found.probabilities(observation, mask) == ready(solution).probabilities(observation, mask)).all()

@@ -1,0 +1,191 @@
+"""Exact best responses against plain recursion, and what can't be judged."""
+
+import json
+
+import numpy as np
+import pytest
+
+from eval.exploitability import main
+from getbit_env.bots import BOTS
+from getbit_env.exact.agents import BestResponse
+from getbit_env.exact.best_response import AgentError, best_response, exploiting_line
+from getbit_env.exact.positions import Positions
+from getbit_env.exact.tables import TableError
+from getbit_env.get_bit.engine import Engine
+from getbit_env.get_bit.notation import parse_game
+from getbit_env.get_bit.observations import Options
+from getbit_env.get_bit.variants import parse_variant
+from tests.exact.brute_force import Whim, begin, policy_of, response_value
+
+NAMES = ["2p-3c-1l", "2p-3c-pick1-1l", "3p-1r-4c-1l", "3p-1r-3c-pick1-2l", "4p-3c-1l"]
+LINES = {2: [[0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1]], 3: [[0, 1, 2]], 4: [[0, 1, 2, 3]]}
+
+
+def judge(agent, name, **options):
+    return best_response(agent, Positions(parse_variant(name)), least_rate=0, **options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("make", [Whim, BOTS["counter"], BOTS["lowest"]])
+def test_values_are_those_of_plain_recursion(name, make):
+    variant = parse_variant(name)
+    result = judge(make(), name)
+    policy = policy_of(make(), variant)
+    for player in range(variant.players):
+        best: dict[object, float] = {}
+        own: dict[object, float] = {}
+        for start, line in enumerate(LINES[variant.players]):
+            table = begin(variant, line)
+            assert result.best[start, player] == pytest.approx(response_value(table, player, player, policy, best), abs=1e-9)
+            assert result.own[start, player] == pytest.approx(response_value(table, None, player, policy, own), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["2p-4c-2l", "4p-4c-2l", "5p-3c-2l"])
+def test_properties_that_need_no_recursion(name):
+    variant = parse_variant(name)
+    result = judge(Whim(), name)
+    total = 0 if variant.players == 2 else 1
+    assert result.own.sum(axis=1) == pytest.approx(total, abs=1e-9)
+    assert (result.best >= result.own - 1e-12).all()
+    assert result.gain > 0.01
+    assert result.nash_conv == pytest.approx(variant.players * result.gain)
+    assert sum(leak.gain for leak in result.leaks) == pytest.approx(result.gain, abs=1e-9)
+    assert min(leak.gain for leak in result.leaks) >= 0
+    assert {leak.robots for leak in result.leaks} == set(range(variant.last_line + 1, variant.robots + 1))
+
+
+def test_the_number_of_threads_changes_nothing():
+    one, two = judge(Whim(), "4p-4c-2l"), judge(Whim(), "4p-4c-2l", threads=2)
+    assert one.values.tobytes() == two.values.tobytes()
+    assert one.answer.tobytes() == two.answer.tobytes()
+    assert one.leaks == two.leaks
+
+
+def test_a_best_response_wins_in_play_what_it_is_worth(tmp_path):
+    """Against players who draw nothing by lot every game is its value; once from the file, in every seat and starting line."""
+    name = "4p-4c-2l"
+    variant = parse_variant(name)
+    highest = BOTS["highest"]()
+    result = judge(highest, name)
+    BestResponse(result.positions, result.answer, "highest").save(tmp_path / "response.npz")
+    response = BestResponse.load(tmp_path / "response.npz")
+    assert response.against == "highest"
+    engine = Engine(variant, 16)
+    seat = np.repeat(np.arange(4), 4)  # of the responder; place in the starting line 0-3
+    lines = np.array([[(s - g) % 4, *[r for r in range(4) if r != (s - g) % 4]] for g, s in enumerate(seat)])
+    engine.start(lines=lines)
+    place = (lines == seat[:, None]).argmax(axis=1)
+    for agent, rows in ((highest, 64), (response, 16)):
+        agent.reset(engine.layout, np.ones(rows, np.bool_), 0)
+    games = np.arange(16)
+    won = np.zeros(16)
+    for _ in range(variant.most_rounds):
+        engine.observe()
+        actions = highest.act(engine.observation.reshape(64, -1), engine.action_mask.reshape(64, -1)).reshape(16, 4)
+        actions[games, seat] = response.act(engine.observation[games, seat], engine.action_mask[games, seat])
+        engine.play(actions)
+        won += engine.outcome.finish[seat, games] == 1
+    assert won.tolist() == result.best[0, place].tolist()
+    assert set(place) == {0, 1, 2, 3}
+
+
+def test_a_response_to_other_rules_or_a_damaged_one_is_never_used(tmp_path, monkeypatch):
+    result = judge(Whim(), "2p-3c-1l")
+    path = tmp_path / "response.npz"
+    BestResponse(result.positions, result.answer, "whim").save(path)
+    monkeypatch.setattr("getbit_env.exact.tables.rules_digest", lambda: "those of tomorrow")
+    with pytest.raises(TableError, match="other rules"):
+        BestResponse.load(path)
+    monkeypatch.undo()
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(TableError, match="damaged"):
+        BestResponse.load(path)
+    BestResponse(result.positions, result.answer[:-1], "whim").save(path)
+    with pytest.raises(TableError, match="damaged"):
+        BestResponse.load(path)
+
+
+@pytest.mark.parametrize("name", ["2p-4c-2l", "4p-4c-2l"])
+def test_the_exploiting_line_is_a_game_by_the_rules(name):
+    result = judge(BOTS["lowest"](), name)
+    text = exploiting_line(result, BOTS["lowest"]())
+    game = parse_game(text)  # which holds positions and end against the rules
+    assert game.variant == parse_variant(name)
+    assert text.splitlines()[-1].startswith("end ")
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert len(comments) == len(game.cards)
+    hero = comments[0][2]
+    assert f"end {hero.upper()} 1" in text
+    assert f"{result.best.ravel()[(result.best - result.own).argmax()]:.3f}" in comments[0]
+
+
+class Broken(Whim):
+    """Whim, with one thing wrong."""
+
+    def __init__(self, wrong: str) -> None:
+        self.wrong, self.asked = wrong, 0
+        if wrong == "options":
+            self.options = Options(last=True)
+
+    def probabilities(self, observation, action_mask):
+        good = super().probabilities(observation, action_mask)
+        self.asked += 1
+        if self.wrong == "memory":
+            good = np.roll(good, self.asked, axis=0) * action_mask
+            good /= good.sum(axis=1, keepdims=True) + 1e-12
+        return {
+            "illegal": np.full(good.shape, 1 / good.shape[1]),
+            "nan": good * np.nan,
+            "negative": good * 2 - good.sum(axis=1, keepdims=True) / good.shape[1],
+            "half": good / 2,
+            "shape": good[:, :-1],
+        }.get(self.wrong, good)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("options", "looks at more than the position"),
+        ("memory", "differently|no distribution"),
+        ("illegal", "illegal actions"),
+        ("nan", "no distribution"),
+        ("negative", "no distribution"),
+        ("half", "no distribution"),
+        ("shape", "of shape"),
+    ],
+)
+def test_what_can_not_be_judged_is_refused(wrong, message):
+    judge(Broken("nothing"), "4p-4c-2l")
+    with pytest.raises(AgentError, match=message):
+        judge(Broken(wrong), "4p-4c-2l")
+
+
+def test_an_agent_without_probabilities_or_a_slow_one_is_sent_elsewhere():
+    with pytest.raises(AgentError, match=r"no `probabilities`.*lower bound"):
+        judge(object(), "2p-3c-1l")
+    with pytest.raises(AgentError, match=r"decisions a second.*lower bound"):
+        best_response(Whim(), Positions(parse_variant("2p-3c-1l")), least_rate=1e12)
+
+
+def test_command_prints_one_json_object(capsys, tmp_path):
+    arguments = ["random", "--variant", "3p-1r-4c-2l", "--threads", "1", "--save", str(tmp_path / "r.npz")]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    result = judge(BOTS["random"](), "3p-1r-4c-2l")
+    assert found["gain"] == result.gain
+    assert [place["best_response"] for place in found["places"]] == result.best.ravel().tolist()
+    assert sum(leak["gain"] for leak in found["leaks"]) == pytest.approx(result.gain)
+    parse_game(found["exploiting_line"])
+    assert (BestResponse.load(tmp_path / "r.npz").answer == result.answer).all()
+    assert main(arguments) == 0
+    assert f"NashConv {result.nash_conv:.4f}" in capsys.readouterr().out
+
+
+def test_command_says_what_is_wrong(capsys, tmp_path):
+    assert main(["nobody", "--variant", "2p-3c-1l"]) == 2
+    assert "nobody" in capsys.readouterr().err
+    assert main(["random", "--variant", "3p"]) == 2
+    assert "three players" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    assert main(["random", "--variant", "2p-3c-1l", "--save", str(tmp_path / "file" / "r.npz")]) == 1
+    assert "can't be written" in capsys.readouterr().err
