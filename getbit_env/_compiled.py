@@ -45,7 +45,7 @@ def inlined(function: F) -> F:
     return cast(F, _compile(function, nogil=True, forceinline=True, _nrt=False))
 
 
-def _compile(function: Callable[..., Any], **options: bool) -> Any:
+def _compile(function: Callable[..., Any], **options: Any) -> Any:
     compiled: Any = numba.njit(**options)(function)
     try:
         compiled.enable_caching()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from getbit_env.get_bit.engine import game_streams
 from getbit_env.sharks_are_wild.observations import Layout, Options, observe
-from getbit_env.sharks_are_wild.rules import OVER, deal, heed, new_games, new_outcome, play, start_games
+from getbit_env.sharks_are_wild.rules import BLOCK, OVER, deal, heed, new_games, new_outcome, play, start_games
 from getbit_env.sharks_are_wild.variants import KIND_NAMES, Reward, Variant
 
 Deal = tuple[Sequence[int], int]  # kinds of all cards, the first that is dealt first, and the player who begins
@@ -115,8 +115,9 @@ class Engine:
     def choosing(self) -> NDArray[np.bool_]:
         """`[G, P]`: the player decides next."""
         state = self.state
-        decides = np.where(state.stage == 2, state.victim, state.player)
-        return (decides[:, None] == np.arange(self.variant.players)) & (state.stage != OVER)[:, None]
+        decides = np.where(state.stage == BLOCK, state.victim, state.player)
+        is_asked: NDArray[np.bool_] = (decides[:, None] == np.arange(self.variant.players)) & (state.stage != OVER)[:, None]
+        return is_asked
 
 
 def check_deal(variant: Variant, cards: Sequence[int], first: int) -> None:

@@ -356,10 +356,10 @@ def hand_size(view: View, seen: NDArray[np.float32], player: int) -> int:
 
 
 @kernel
-def unseen(view: View, seen: NDArray[np.float32], games: Games, g: int, cards: NDArray[np.int64]) -> None:
+def unseen(view: View, games: Games, g: int, cards: NDArray[np.int64]) -> None:
     """Count the cards of each kind that the viewer can't place, `[K]`: they are in other hands and in the draw pile.
 
-    `games` holds in game `g` what `read` made of the same observation.
+    `games` holds in game `g` what `read` made of an observation.
     """
     for kind in range(KINDS):
         cards[kind] = view.discard_starts[kind + 1] - view.discard_starts[kind]

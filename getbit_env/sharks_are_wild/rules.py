@@ -313,15 +313,16 @@ def _steal(rules: Rules, games: Games, g: int, victim: int, end: int) -> None:
 def legal(rules: Rules, games: Games, g: int) -> int:
     """What the player who decides next may do: bit `a` is set if action `a` is legal. 0 if the game is over."""
     stage, p = games.stage[g], int(games.player[g])
+    actions: int = 0
     if stage == OVER:
-        return 0
+        return actions
     if stage == DRAW:
         actions = ((games.draw_size[g] > 0) << FROM_DRAW_PILE) | ((games.discard_size[g] > 0) << FROM_DISCARD_PILE)
         return actions if actions != 0 else 1 << PASS
     if stage == BLOCK:
-        return (1 << PASS) | ((games.hand[g, games.victim[g], DOLPHIN] > 0) << BLOCK_IT)
+        actions = (1 << PASS) | ((games.hand[g, games.victim[g], DOLPHIN] > 0) << BLOCK_IT)
+        return actions
     hand = games.hand[g, p]
-    actions = 0
     for kind in range(rules.kinds):
         actions |= (hand[kind] > 0) << (DISCARD + kind)  # S2.7
     below, above = int(games.low[g, p]) - 1, int(games.high[g, p]) + 1
