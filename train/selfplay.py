@@ -98,7 +98,7 @@ class Config:
     pool: int = option(30, "past selves kept; older ones are thinned out")
     snapshot: int = option(8, "rollouts between past selves")
 
-    evaluate: int = option(32, "rollouts between evaluations")
+    evaluate: int = option(8, "rollouts between evaluations")
     evaluation_tables: list[str] = option(["random", "lowest", "highest", "counter"], "who sits around the policy then")
     evaluation_lines: int = option(480, "starting lines of an evaluation, each in every rotation of the seats")
     seed: int = option(0, "of everything")
@@ -413,9 +413,9 @@ def write_card(run: Run) -> None:
     lines = [
         f"# {folder.name}",
         "",
-        f"A policy for {config.game} (network {config.network}), trained by self-play on {agent.about['frames']} decisions of "
-        f"{config.frames} in the run, {run.seconds / 60:.1f} minutes of training. "
-        "Chosen by its mean win rate in the periodic evaluations.",
+        f"A policy for {config.game}: tanh layers of {config.network}, after {int(agent.about['frames']):,} decisions of a "
+        f"self-play run of {run.model.num_timesteps:,} that took {run.seconds / 60:.1f} minutes; the best by the mean win rate "
+        "of the run's evaluations.",
         "",
         f"One seat against {config.game.players - 1} of a kind, {CARD_LINES} starting lines in every rotation of the seats, 95 % "
         f"intervals over lines; the equal share is {share:.3f}.",

@@ -17,6 +17,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, check_line
 from getbit_env.get_bit.observations import Layout, Options
+from getbit_env.get_bit.single_game import SingleGame
 from getbit_env.get_bit.variants import IllegalAction, Reward, ThreePlayerEnding, Variant, choice, parse_variant, standard_variant
 
 ID = "getbit/GetBit-v0"
@@ -70,7 +71,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         self.max_cycles = max_cycles
         self.render_mode = render_mode
         self._refuse_illegal = illegal_action == IllegalAction.RAISE
-        self._engine = Engine(variant, 1, options=options, reward=reward, limb_reward=limb_reward)
+        self._engine = SingleGame(variant, options=options, reward=reward, limb_reward=limb_reward)
         self.layout = self._engine.layout
         self.state_layout = Layout(_face_up(variant), Options(last=True, identity=True))
         self.state_space = spaces.Box(0, 1, (self.state_layout.size,), np.float32)
@@ -87,7 +88,8 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
             for agent in self.possible_agents
         }
         self._action_spaces = {agent: spaces.Discrete(variant.actions) for agent in self.possible_agents}
-        self._asked = np.zeros((1, variant.players), np.int64)
+        self._limit = variant.actions
+        self._asked = np.zeros(variant.players, np.int64)
         self._played: list[bytes] | None = None  # the joint actions so far, int64 [P] each; None before the first reset
         self._placement = [0] * variant.players
         self._cut_off = False
@@ -146,7 +148,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         """
         if self._played is None:
             raise RuntimeError("call reset() before step()")
-        agents, engine, asked = self.agents, self._engine, self._asked
+        agents, engine, asked, seats, limit = self.agents, self._engine, self._asked, self._seats, self._limit
         if actions.keys() != set(agents):
             self._refuse_agents(actions)
         if not agents:
@@ -156,30 +158,29 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
                 action = index(actions[agent])
             except TypeError:
                 raise TypeError(f"{agent}: an action is a whole number, not {actions[agent]!r}") from None
-            if not 0 <= action < self.variant.actions:
-                raise ValueError(f"{agent}: action {action} is out of range, actions are 0..{self.variant.actions - 1}")
-            asked[0, self._seats[agent]] = action
+            if not 0 <= action < limit:
+                raise ValueError(f"{agent}: action {action} is out of range, actions are 0..{limit - 1}")
+            asked[seats[agent]] = action
         if self._refuse_illegal:
             self._refuse_cards(agents)
 
-        engine.play(asked)
+        engine.step(asked)
         self._played.append(engine.actions.tobytes())
-        finish = engine.outcome.finish[:, 0].tolist()
-        reward = engine.outcome.reward[:, 0].tolist()
-        cut = self.max_cycles is not None and len(self._played) >= self.max_cycles and not engine.outcome.over[0]
-        self._cut_off = cut
-        seats = self._seats
-        rewards = {agent: reward[seats[agent]] for agent in agents}
-        terminations = {agent: finish[seats[agent]] > 0 for agent in agents}
-        truncations = dict.fromkeys(agents, cut)
-        observations, infos = self._observe(agents)
-        replaced = engine.replaced[0].tolist()
+        self._cut_off = self.max_cycles is not None and len(self._played) >= self.max_cycles and not engine.outcome.over[0]
+        observations, infos = self._see(agents)
+        finish, reward, replaced = (
+            array.ravel().tolist() for array in (engine.outcome.finish, engine.outcome.reward, engine.replaced)
+        )
+        rewards, terminations = {}, {}
         for agent in agents:
             p = seats[agent]
-            infos[agent]["illegal_action"] = replaced[p] > 0
+            rewards[agent], terminations[agent] = reward[p], finish[p] > 0
+            if replaced[p]:
+                infos[agent]["illegal_action"] = True
             if finish[p]:
                 self._placement[p] = infos[agent]["placement"] = finish[p]
-        if cut:
+        truncations = dict.fromkeys(agents, self._cut_off)
+        if self._cut_off:
             self.agents = []
         elif any(finish):
             self.agents = [agent for agent in agents if not terminations[agent]]
@@ -322,8 +323,12 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
 
     def _observe(self, agents: list[str]) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         self._engine.observe()
-        seen, masks = self._engine.observation[0].copy(), self._engine.action_mask[0].copy()
-        info_masks = masks.copy()
+        return self._see(agents)
+
+    def _see(self, agents: list[str]) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        """What was last observed, in fresh copies."""
+        seen = list(self._engine.observation[0].copy())
+        masks, info_masks = (list(self._engine.action_mask[0].copy()) for _ in range(2))
         observations, infos = {}, {}
         for agent in agents:
             p = self._seats[agent]
@@ -343,8 +348,8 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         for agent in agents:
             p = self._seats[agent]
             mask = self._engine.action_mask[0, p]
-            if not mask[self._asked[0, p]]:
-                raise ValueError(f"{agent}: action {self._asked[0, p]} is illegal, legal are {np.flatnonzero(mask).tolist()}")
+            if not mask[self._asked[p]]:
+                raise ValueError(f"{agent}: action {self._asked[p]} is illegal, legal are {np.flatnonzero(mask).tolist()}")
 
 
 _SNAPSHOT_KEYS = {
