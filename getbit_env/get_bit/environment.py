@@ -168,9 +168,9 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         self._played.append(engine.actions.tobytes())
         self._cut_off = self.max_cycles is not None and len(self._played) >= self.max_cycles and not engine.outcome.over[0]
         observations, infos = self._see(agents)
-        finish, reward, replaced = (
-            array.ravel().tolist() for array in (engine.outcome.finish, engine.outcome.reward, engine.replaced)
-        )
+        finish: list[int] = engine.outcome.finish.ravel().tolist()
+        reward: list[float] = engine.outcome.reward.ravel().tolist()
+        replaced: list[int] = engine.replaced.ravel().tolist()
         rewards, terminations = {}, {}
         for agent in agents:
             p = seats[agent]

@@ -36,7 +36,8 @@ class SingleGame(Engine):
     def _gather(self) -> None:
         """Move all arrays into one block of memory, in the order in which `play_and_observe` finds them."""
         pays = np.append(self._pays, self._limb_reward)
-        arrays = [*self.state, *self.outcome, *self.record, self.actions, self.replaced, pays, self.observation, self.action_mask]
+        arrays: list[NDArray[Any]] = [*self.state, *self.outcome, *self.record, self.actions, self.replaced, pays]
+        arrays += [self.observation, self.action_mask]
         starts = [0]
         for array in arrays:
             starts.append(starts[-1] + -(-array.nbytes // ALIGNMENT) * ALIGNMENT)
