@@ -83,7 +83,8 @@ class Config:
     leg: int = option(16, "rollouts between checkpoints")
     batch: int = option(8192, "decisions a minibatch")
     epochs: int = option(4, "passes over a rollout")
-    learning_rate: float = option(1e-3, "of Adam")
+    learning_rate: float = option(1e-3, "of Adam at the start")
+    learning_rate_end: float = option(3e-4, "and at the end, linear in between")
     gae_lambda: float = option(0.95, "of the advantages; rewards are not discounted, since games end")
     clip: float = option(0.2, "range of the policy's ratio")
     entropy: float = option(0.05, "entropy coefficient at the start")
@@ -187,8 +188,10 @@ class Run(BaseCallback):
     # After rollouts.
 
     def _on_rollout_start(self) -> None:
-        done = min(self.model.num_timesteps / self.config.frames, 1.0)
-        self.model.ent_coef = self.config.entropy + done * (self.config.entropy_end - self.config.entropy)
+        config, done = self.config, min(self.model.num_timesteps / self.config.frames, 1.0)
+        self.model.ent_coef = config.entropy + done * (config.entropy_end - config.entropy)
+        rate = config.learning_rate + done * (config.learning_rate_end - config.learning_rate)
+        self.model.lr_schedule = lambda _: rate  # SB3's own goes from the start to the end of each call of `learn`
 
     def _on_step(self) -> bool:
         self.bar.update(self.config.games)

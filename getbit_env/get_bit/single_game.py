@@ -42,7 +42,7 @@ class SingleGame(Engine):
         for array in arrays:
             starts.append(starts[-1] + -(-array.nbytes // ALIGNMENT) * ALIGNMENT)
         self._memory = np.zeros(starts[-1], np.uint8)
-        moved = []
+        moved: list[Any] = []
         for array, start in zip(arrays, starts, strict=False):
             view = self._memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
             view[:] = array
