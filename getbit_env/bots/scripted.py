@@ -70,8 +70,11 @@ def _draw(
         if observation[b, view.limb] == 0:
             actions[b] = 0
             continue
-        counters[b] += np.uint64(1)
-        actions[b] = pick(preferred[b], random_bits(keys[b], counters[b]))
+        bits = np.uint64(0)
+        if preferred[b] & (preferred[b] - np.uint64(1)):  # more than one
+            counters[b] += np.uint64(1)
+            bits = random_bits(keys[b], counters[b])
+        actions[b] = pick(preferred[b], bits)
 
 
 @kernel
@@ -174,76 +177,79 @@ def _prefer_lowest(
         preferred[b] = actions & (~actions + np.uint64(1))
 
 
+# --- the counter: what the cards 1, 2, ... have is packed into the bytes 0, 1, ... of one number, added and counted at once ---
+
+
 @kernel
-def can_play(view: View, seen: NDArray[np.float32], k: int) -> int:
-    """Mask of the cards that another's robot in place `k` may hold, as far as one observation tells.
+def _can_play(view: View, observation: NDArray[np.float32], b: int, at: int) -> np.uint64:
+    """1 in the byte of each card that another's robot, whose block starts at `at`, may hold, as far as row `b` tells.
 
     That is its hand, and where hands are hidden all but the card just played, which is gone unless the table was taken back.
     """
-    at = k * view.block
-    cards = 0
-    if view.hidden == 0:
-        for c in range(view.cards):
-            cards |= int(seen[at + view.hand + c] != 0) << c
-        return cards
-    whole = seen[at + view.hand_size + view.cards - 1] != 0
+    hidden = view.hidden != 0
+    shown = at + (view.last if hidden else view.hand)
+    whole = np.uint64(hidden and observation[b, at + view.hand_size + view.cards - 1] != 0)
+    cards = np.uint64(0)
     for c in range(view.cards):
-        cards |= int(whole or seen[at + view.last + c] == 0) << c
+        cards |= (whole | (np.uint64(observation[b, shown + c]) ^ np.uint64(hidden))) << np.uint64(8 * c)
     return cards
 
 
-WORST = 16  # counts more than ties with all robots
+@kernel
+def _of_card(packed: np.uint64, card: int) -> int:
+    return int((packed >> np.uint64(8 * card)) & np.uint64(0xFF))
+
+
+@kernel
+def _higher(cards: np.uint64, card: int) -> int:
+    """How many of the cards are higher than this one."""
+    return count(cards >> np.uint64(8 * card) >> np.uint64(8))
+
+
+WORST = 64  # counts more than ties with all robots
+NEVER = 1024
 
 
 @kernel
 def _prefer_safe(
     view: View, observation: NDArray[np.float32], action_mask: NDArray[np.int8], preferred: NDArray[np.uint64]
 ) -> None:
-    each, cards = view.robots_per_player, view.cards
+    each, cards, actions = view.robots_per_player, view.cards, action_mask.shape[1]
     owner = max(view.seat, view.owner)  # one of them is there, and its first entry says: the viewer's
-    holders = np.zeros(cards, np.int64)  # robots of others that can play the card
-    ahead = np.zeros((each, cards), np.int64)  # those of them ahead of the viewer's first, or second, robot
-    higher = np.zeros(cards, np.int64)  # mask of the higher cards that robots of others can play
-    risk = np.zeros((each, cards), np.int64)
+    risk = np.zeros(actions, np.int64)
     for b in range(observation.shape[0]):
-        seen = observation[b]
-        holders[:] = 0
-        others = mine = every = 0
-        for k in range(view.players * each):
+        holders = every = np.uint64(0)  # how many robots of others can play each card, and whether one can
+        ahead_1 = ahead_2 = np.uint64(0)  # how many of them ahead of the viewer's first and last robot
+        others = mine = 0
+        for k in range(view.players * each):  # without branches, which the processor could not foresee
             at = k * view.block
-            if seen[at + view.limb] == 0:
-                break
-            if seen[at + owner] != 0:
-                ahead[mine] = holders
-                mine += 1
-                continue
-            hand = can_play(view, seen, k)
-            for c in range(cards):
-                holders[c] += (hand >> c) & 1
+            own, there = observation[b, at + owner] != 0, observation[b, at + view.limb] != 0
+            ahead_1 = holders if own and mine == 0 else ahead_1
+            ahead_2 = holders if own else ahead_2
+            hand = _can_play(view, observation, b, at) & (np.uint64(0) - np.uint64(there and not own))
+            holders += hand
             every |= hand
-            others += 1
-        for c in range(cards):
-            higher[c] = every & -(2 << c)
-            for i in range(each):
-                risk[i, c] = 2 * ahead[i, c] + (holders[c] > 0)
-        best = 1 << 30
-        actions = np.uint64(0)
-        for a in range(action_mask.shape[1]):
-            if action_mask[b, a] == 0:
-                continue
+            others += there and not own
+            mine += own
+        best = NEVER
+        for a in range(actions):
             if each == 1:
-                total = risk[0, a] + WORST * (count(np.uint64(higher[a])) >= others)
+                risk[a] = 2 * _of_card(ahead_1, a) + (_of_card(holders, a) > 0)
+                risk[a] += WORST * (_higher(every, a) >= others)
             else:
                 front, rear = a // cards, a % cards
-                total = risk[0, front] + risk[1, rear] + 4 * (front == rear)  # G3.1: own robots tie as well
+                risk[a] = 2 * _of_card(ahead_1, front) + (_of_card(holders, front) > 0)
+                risk[a] += 2 * _of_card(ahead_2, rear) + (_of_card(holders, rear) > 0)
+                risk[a] += 4 * (front == rear)  # G3.1: own robots tie as well
                 low, high = min(front, rear), max(front, rear)
-                total += WORST * (low < high and count(np.uint64(higher[low] & ~(1 << high))) >= others)
-            if total < best:
-                best = total
-                actions = np.uint64(0)
-            if total == best:
-                actions |= np.uint64(1) << np.uint64(a)
-        preferred[b] = actions
+                free = every & ~(np.uint64(1) << np.uint64(8 * high))
+                risk[a] += WORST * (low < high and _higher(free, low) >= others)
+            risk[a] += NEVER * (action_mask[b, a] == 0)
+            best = min(best, risk[a])
+        chosen = np.uint64(0)
+        for a in range(actions):
+            chosen |= np.uint64(risk[a] == best) << np.uint64(a)
+        preferred[b] = chosen
 
 
 class Random(Scripted):

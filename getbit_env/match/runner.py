@@ -320,9 +320,8 @@ class Table:
 
     def _act(self, number: int, table: _Seats, actions: NDArray[np.int64]) -> None:
         """Ask an agent for the actions of its seats, into `actions`."""
-        for k, seat in enumerate(table.seats):
-            table.observation[:, k] = table.engine.observation[:, seat]
-            table.action_mask[:, k] = table.engine.action_mask[:, seat]
+        np.take(table.engine.observation, table.seats, axis=1, out=table.observation, mode="clip")  # "raise" would copy twice
+        np.take(table.engine.action_mask, table.seats, axis=1, out=table.action_mask, mode="clip")
         games, seats, entries = table.observation.shape
         rows, sees = games * seats, table.observation.reshape(-1, entries)
         mask = table.action_mask.reshape(rows, -1)
