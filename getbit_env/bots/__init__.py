@@ -3,8 +3,14 @@
 from collections.abc import Callable
 
 from getbit_env.agent import Agent
-from getbit_env.bots.scripted import Counter, Highest, Lowest, Random
+from getbit_env.bots.scripted import Counter, Forgetful, Highest, Lowest, Random
 
-BOTS: dict[str, Callable[[], Agent]] = {"random": Random, "highest": Highest, "lowest": Lowest, "counter": Counter}
+BOTS: dict[str, Callable[[], Agent]] = {
+    "random": Random,
+    "highest": Highest,
+    "lowest": Lowest,
+    "forgetful": Forgetful,
+    "counter": Counter,
+}
 
-__all__ = ["BOTS", "Counter", "Highest", "Lowest", "Random"]
+__all__ = ["BOTS", "Counter", "Forgetful", "Highest", "Lowest", "Random"]

@@ -15,6 +15,7 @@ from getbit_env._compiled import kernel
 from getbit_env.get_bit.engine import game_streams
 from getbit_env.get_bit.observations import Layout, View
 from getbit_env.get_bit.rules import random_bits
+from getbit_env.recall import PerfectRecall
 
 
 class Streams:
@@ -272,14 +273,20 @@ class Lowest(Scripted):
     deterministic = True
 
 
-class Counter(Scripted):
-    """Counts cards: plays a number that can't get it bitten, if it has one.
+class Forgetful(Scripted):
+    """Counts cards, but remembers only the last round: plays a number that can't get it bitten, if it sees one.
 
     By G3.3 a robot ends up at the back only if all others play distinct higher numbers, or if it ties and all behind it do not.
-    So the counter avoids numbers that all others can pass, then those that many robots ahead of it can tie (a tie with one
-    behind it does no harm), then those that anybody else can still play; what is left is drawn by lot.
-
-    In the memory game it goes by what one observation shows, that is, it forgets all rounds but the last.
+    So it avoids numbers that all others can pass, then those that many robots ahead of it can tie (a tie with one behind it does
+    no harm), then those that anybody else can still play; what is left is drawn by lot.
     """
 
     prefer = staticmethod(_prefer_safe)
+
+
+class Counter(PerfectRecall):
+    """Counts cards and forgets none: `Forgetful` with perfect recall, which in the face-up game is the same."""
+
+    def __init__(self) -> None:
+        super().__init__(Forgetful())
+        self.name = "Counter"
