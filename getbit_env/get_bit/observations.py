@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env._compiled import inlined, kernel
 from getbit_env.get_bit.rules import Games
 from getbit_env.get_bit.variants import Variant
 
@@ -239,7 +239,7 @@ def record_round(games: Games, record: Record, start: int, stop: int) -> None:
                 record.limbs[h, r, g] = games.limbs[r, g]
 
 
-@kernel
+@inlined
 def _number(view: View, record: Record, r: int, g: int) -> int:
     """0 if robot `r` is the one of its owner's that was nearer the front at the start, else 1."""
     if view.robots_per_player == 1:
@@ -247,7 +247,7 @@ def _number(view: View, record: Record, r: int, g: int) -> int:
     return int(record.start[r, g] > record.start[r ^ 1, g])
 
 
-@kernel
+@inlined
 def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, out: NDArray[np.float32]) -> None:
     """Write `start` and `history` as `viewer` saw them."""
     robots = games.place.shape[0]
@@ -269,7 +269,7 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
                 before = left
 
 
-@kernel
+@inlined
 def _see_line(
     view: View, games: Games, record: Record, g: int, line: int, robot_at: NDArray[np.int64], observation: NDArray[np.float32]
 ) -> None:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env._compiled import inlined, kernel
 
 BLOCK = 1024  # games that one pass works on: its rows stay in the first-level cache
 
@@ -92,7 +92,7 @@ def new_scratch(robots: int) -> Scratch:
 # Inside a block a condition is a byte: 0, or 255 so that `&` selects.
 
 
-@kernel
+@inlined
 def _reveal(rules: Rules, games: Games, cards: NDArray[np.uint8], scratch: Scratch, start: int, stop: int) -> None:
     """G2.2 and G3.1: the cards leave the hands; a card that two robots in the line played is tied."""
     last_line = np.uint8(rules.last_line)
@@ -121,7 +121,7 @@ def _reveal(rules: Rules, games: Games, cards: NDArray[np.uint8], scratch: Scrat
             untied[g] = played[g] & live[g] & ~tied[g]
 
 
-@kernel
+@inlined
 def _move(games: Games, scratch: Scratch, start: int, stop: int) -> None:
     """G3.3: a robot is ahead of another if its untied number is higher, or if neither moved and it was ahead before."""
     n = stop - start
@@ -136,7 +136,7 @@ def _move(games: Games, scratch: Scratch, start: int, stop: int) -> None:
                 ahead_of_s[g] += not s_first
 
 
-@kernel
+@inlined
 def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: int, stop: int) -> None:
     """G4 and G5: from the second round on the robot at the back is bitten; bitten robots and small hands take cards back."""
     deck = np.uint8(rules.deck)
@@ -168,7 +168,7 @@ def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, sta
         line[g] -= bite[g] & 1 & ~survives[g]  # G4.4
 
 
-@kernel
+@inlined
 def _end(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: int, stop: int) -> None:
     """G6: is the game over, and who finished in which place."""
     last_line = np.uint8(rules.last_line)
@@ -205,7 +205,7 @@ def _end(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: 
                 finish[g] += over[g] & (other[g] < score[g])
 
 
-@kernel
+@inlined
 def _reward(
     rules: Rules, reward_of_finish: NDArray[np.float32], limb_reward: np.float32, outcome: Outcome, start: int, stop: int
 ) -> None:
@@ -306,7 +306,7 @@ def start_games(
             games.place[(order >> (4 * i)) & 15, g] = i
 
 
-@kernel
+@inlined
 def _set_up(rules: Rules, games: Games, begin: NDArray[np.uint8], start: int, stop: int) -> None:
     """G1.1, G1.3: whole robots with full hands, for the games that begin."""
     deck, whole = np.uint8(rules.deck), np.uint8(rules.limbs)
