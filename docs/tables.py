@@ -1,4 +1,4 @@
-"""`python -m docs.tables`: write the tables of README.md and docs/environment.md from code; `--check` only says if they differ."""
+"""`python -m docs.tables`: write the tables of README.md and docs/ from code; `--check` only says if they differ."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 from getbit_env import parse_variant
 from getbit_env.get_bit import Layout, Options
 from getbit_env.get_bit.variants import SET_UP, standard_variant
+from getbit_env.sharks_are_wild import notation, observations
+from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "environment.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "environment.md", ROOT / "docs" / "sharks_are_wild.md")
 _TABLE = re.compile(r"(<!-- table: (?P<what>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -30,8 +32,12 @@ def variants() -> str:
 
 
 def table(what: str) -> str:
-    """The table that a page asks for: `variants`, or `layout` with a variant and options."""
+    """The table that a page asks for: `variants`, `layout` with a variant and options, or one of the second game."""
     kind, *words = what.split()
+    if kind == "sharks-actions":
+        return notation.action_table(sharks.parse_variant(words[0]))
+    if kind == "sharks-layout":
+        return observations.Layout(sharks.parse_variant(words[0])).table()
     if kind == "variants":
         return variants()
     return Layout(parse_variant(words[0]), Options(**dict.fromkeys(words[1:], True))).table()

@@ -240,7 +240,7 @@ def _see(view: View, games: Games, g: int, viewer: int, seen: NDArray[np.float32
         _more_than(seen, at + view.hand_size, size, view.most_in_hand)
     height = int(games.discard_size[g])
     if height > 0:
-        seen[view.top + games.discard[g, height - 1]] = 1
+        seen[view.top + int(games.discard[g, height - 1])] = 1
     for i in range(height):
         at = view.discard + view.discard_starts[games.discard[g, i]]
         while seen[at] != 0:
@@ -249,10 +249,10 @@ def _see(view: View, games: Games, g: int, viewer: int, seen: NDArray[np.float32
     _more_than(seen, view.draw_size, int(games.draw_size[g]), view.draw_entries)
     seen[view.turn + (int(games.player[g]) + view.players - viewer) % view.players] = 1
     if games.stage[g] != OVER:
-        seen[view.stage + games.stage[g]] = 1
+        seen[view.stage + int(games.stage[g])] = 1
     if games.stage[g] == BLOCK:
         seen[view.victim + (int(games.victim[g]) + view.players - viewer) % view.players] = 1
-        seen[view.end + games.end[g]] = 1
+        seen[view.end + int(games.end[g])] = 1
 
 
 @kernel

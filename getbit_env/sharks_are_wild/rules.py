@@ -320,7 +320,7 @@ def legal(rules: Rules, games: Games, g: int) -> int:
         actions = ((games.draw_size[g] > 0) << FROM_DRAW_PILE) | ((games.discard_size[g] > 0) << FROM_DISCARD_PILE)
         return actions if actions != 0 else 1 << PASS
     if stage == BLOCK:
-        actions = (1 << PASS) | ((games.hand[g, games.victim[g], DOLPHIN] > 0) << BLOCK_IT)
+        actions |= (1 << PASS) | ((games.hand[g, games.victim[g], DOLPHIN] > 0) << BLOCK_IT)
         return actions
     hand = games.hand[g, p]
     for kind in range(rules.kinds):
