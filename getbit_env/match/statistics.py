@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
 
 
 def t_quantile(probability: float, degrees: int) -> float:
-    """Quantile of Student's t distribution, to a part in a thousand.
+    """Quantile of Student's t distribution, to two parts in a thousand at 0.975.
 
     Exact for one and two degrees of freedom, else the Cornish-Fisher expansion (Abramowitz and Stegun, 26.7.5).
 

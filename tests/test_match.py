@@ -1,0 +1,372 @@
+"""Matches: every seat played by everybody, exact where nothing is random, honest intervals elsewhere, failures named."""
+
+import itertools
+import json
+import math
+import re
+import signal
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from getbit_env import parallel_env, parse_variant
+from getbit_env.agent import Agent
+from getbit_env.bots import Highest, Lowest, Random
+from getbit_env.get_bit.observations import Layout, Options
+from getbit_env.match import MatchResult, play_match
+from getbit_env.match.runner import LINES_PER_CHUNK
+from getbit_env.match.statistics import estimate, t_quantile
+
+
+class Hash:
+    """Plays a legal action that depends on all that it sees, and on nothing else."""
+
+    deterministic = True
+
+    def __init__(self, salt: int = 0) -> None:
+        self.salt = salt
+
+    def reset(self, layout: Layout, _begins: np.ndarray, _seed: int | None) -> None:
+        self.weights = np.random.default_rng(self.salt).integers(1, 1000, layout.size)
+
+    def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
+        number = observation.astype(np.int64) @ self.weights % action_mask.sum(1)
+        order = np.cumsum(action_mask, axis=1) - 1
+        return ((order == number[:, None]) & (action_mask != 0)).argmax(1)
+
+
+class Bad:
+    """Does something wrong from a call on."""
+
+    def __init__(self, what: object, call: int = 3) -> None:
+        self.what, self.call = what, call
+
+    def reset(self, _layout: Layout, _begins: np.ndarray, _seed: int | None) -> None:
+        self.calls = 0
+        if self.what == "refuse":
+            raise ValueError("not my game")
+
+    def act(self, _observation: np.ndarray, action_mask: np.ndarray) -> object:
+        self.calls += 1
+        if self.calls < self.call:
+            return action_mask.argmax(1)
+        if self.what == "raise":
+            raise KeyError("lost my head")
+        if self.what == "sleep":
+            time.sleep(30)
+        if self.what == "sleep on":  # notices the alarm, and comes back late all the same
+            try:
+                time.sleep(30)
+            except TimeoutError:
+                return action_mask.argmax(1)
+        if self.what == "illegal":
+            return action_mask.argmin(1)
+        return self.what(action_mask) if callable(self.what) else self.what
+
+
+def play_slowly(line_up: list[Agent], name: str) -> dict[str, np.ndarray]:
+    """The exact result by the environment, one game after another: every line, agents moving from seat to seat."""
+    variant = parse_variant(name)
+    n = variant.players
+    env = parallel_env(variant=variant)
+    found = {"win": np.zeros(n), "places": np.zeros((n, n)), "bites": np.zeros(n), "rounds": 0.0}
+    games = 0
+    for line in itertools.permutations(range(variant.robots)):
+        for shift in range(n):
+            observations, _ = env.reset(seed=0, options={"line": list(line)})
+            seats = {agent: (p + shift) % n for p, agent in enumerate(env.possible_agents)}
+            for agent in line_up:
+                agent.reset(env.layout, np.ones(1, bool), 0)
+            while env.agents:
+                actions = {}
+                for agent in env.agents:
+                    seen = observations[agent]
+                    actions[agent] = line_up[seats[agent]].act(seen["observation"][None], seen["action_mask"][None])[0]
+                observations, *_ = env.step(actions)
+            end = env.snapshot()
+            games += 1
+            found["rounds"] += end["round"]
+            for p, place in enumerate(end["placement"]):
+                seat = seats[f"player_{p}"]
+                found["win"][seat] += place == 1
+                found["places"][seat, place - 1] += 1
+                mine = end["limbs"][p * variant.robots_per_player : (p + 1) * variant.robots_per_player]
+                found["bites"][seat] += variant.limbs * variant.robots_per_player - sum(mine)
+                if variant.robots_per_player == 1 and place == 2:  # eaten at the very end: no bite (G6.1)
+                    assert sum(mine) > 0
+    return {key: value / games for key, value in found.items()}
+
+
+@pytest.mark.parametrize("name", ["4p", "4p-memory", "2p", "2p-memory", "3p-1r"])
+@pytest.mark.clause("G1.2", "G6.4")
+def test_a_match_of_deterministic_agents_is_exact(name: str) -> None:
+    line_up: list[Agent] = [Hash(k) for k in range(parse_variant(name).players - 1)] + [Highest()]
+    slow, fast = play_slowly(line_up, name), play_match(line_up, name)
+    assert fast.exact
+    assert fast.lines == math.factorial(parse_variant(name).robots)
+    assert fast.rounds == pytest.approx(slow["rounds"])
+    for seat, standing in enumerate(fast.standings.values()):
+        assert standing.win == (pytest.approx(slow["win"][seat]), None, None)
+        assert standing.places == pytest.approx(slow["places"][seat])
+        assert standing.bites == pytest.approx(slow["bites"][seat])
+        n = len(line_up)
+        assert standing.payoff.mean == pytest.approx(standing.win.mean - (1 - standing.win.mean) / (n - 1), abs=1e-7)
+
+
+def test_an_agent_with_several_seats_plays_them_together() -> None:
+    """A name, or an object, that stands at several seats is one agent with the rows of all of them."""
+    apart = play_match([Hash(1), Highest(), Hash(2), Highest()], "4p")
+    assert list(apart.standings) == ["Hash#1", "Highest#1", "Hash#2", "Highest#2"]
+    one = Highest()
+    together = play_match([Hash(1), one, Hash(2), one], "4p")
+    assert together.line_up == ("Hash#1", "Highest", "Hash#2", "Highest")
+    assert together["Highest"].seats == 2
+    mean = np.mean([apart[f"Highest#{k}"].win.mean for k in (1, 2)])
+    assert together["Highest"].win.mean == pytest.approx(mean)
+    assert together["Hash#1"] == apart["Hash#1"]
+    assert play_match([Hash(1), "highest", Hash(2), "highest"], "4p")["highest"] == together["Highest"]
+
+
+def test_rows_are_seats() -> None:
+    """An agent is told of the games that begin, and every row stays the seat that it is."""
+
+    class Watch(Random):
+        def reset(self, layout: Layout, begins: np.ndarray, seed: int | None) -> None:
+            super().reset(layout, begins, seed)
+            assert begins.all()
+            assert seed is not None
+            self.number = np.full(begins.size, -1)
+
+        def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
+            layout = Layout(parse_variant("4p-memory"))
+            hand = layout.field(observation, "hand").sum(1) @ (1 << np.arange(5))
+            first = layout.field(observation, "first_round")[:, 0] == 1
+            legal = action_mask @ (1 << np.arange(5))
+            live = observation.any(1)
+            assert (hand[live] == legal[live]).all()
+            if not first.any():  # a card that is played is gone until the table comes back
+                gone = self.number[live] & ~hand[live].astype(int)
+                assert (gone != 0).sum() > 0
+                assert ((gone & (gone - 1)) == 0).all()
+            self.number = np.where(live, hand, self.number).astype(int)
+            return super().act(observation, action_mask)
+
+    watch = Watch()
+    play_match([watch, "random", watch, "lowest"], "4p-memory", lines=24)
+
+
+def test_equal_agents_have_equal_shares() -> None:
+    result = play_match(["random"] * 4, "4p", lines=24)
+    assert not result.exact
+    assert result["random"].win == (0.25, 0.25 - math.log(20) / 24 * 0.25, pytest.approx(0.25 + math.log(20) / 24 * 0.75))
+    assert result["random"].payoff.mean == pytest.approx(0, abs=1e-7)
+    held = {"win": 0, "payoff": 0}
+    for seed in range(10):
+        for standing in play_match([Random() for _ in range(4)], "4p", lines=240, seed=seed).standings.values():
+            held["win"] += standing.win.low < 0.25 < standing.win.high
+            held["payoff"] += standing.payoff.low < 0 < standing.payoff.high
+    assert 34 <= held["win"] <= 40
+    assert 34 <= held["payoff"] <= 40
+
+
+@pytest.mark.parametrize("reward", ["win", "placement"])
+def test_standings_add_up(reward: str) -> None:
+    result = play_match(["random", "random", "counter", "lowest", "highest"], "5p", lines=60, reward=reward)
+    assert result.games == 300
+    assert (result.lines, result.exact, result.failure) == (60, False, None)
+    standings = result.standings.values()
+    assert sum(s.seats * s.win.mean for s in standings) == pytest.approx(1)
+    assert sum(s.seats * s.payoff.mean for s in standings) == pytest.approx(0, abs=1e-6)
+    for s in standings:
+        assert sum(s.places) == pytest.approx(1)
+        assert s.places[0] == pytest.approx(s.win.mean)
+        pays = np.linspace(1, -1, 5) if reward == "placement" else np.array([1, *[-1 / 4] * 4])
+        assert s.payoff.mean == pytest.approx(pays @ s.places, abs=1e-6)
+        assert s.payoff.low < s.payoff.mean < s.payoff.high
+    for place in range(5):
+        assert sum(s.seats * s.places[place] for s in standings) == pytest.approx(1)
+    assert sum(s.seats * s.bites for s in standings) == pytest.approx(result.rounds - 1)  # G4.2: one a round from the second on
+    assert sum(games for _, games in result.orders) == 300
+    assert all(sorted(order) == sorted(result.line_up) for order, _ in result.orders)
+    first = sum(games for order, games in result.orders if order[0] == "counter")
+    assert first / 300 == pytest.approx(result["counter"].win.mean)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "lines", "exact"),
+    [
+        ("4p", 4, 4, False),  # fewer than there are: drawn
+        ("4p", 24, 24, True),
+        ("4p", 5040, 24, True),
+        ("5p", 119, 119, False),
+        ("5p", 120, 120, True),
+        ("3p-1r", 5040, 6, True),
+    ],
+)
+@pytest.mark.clause("G1.2")
+def test_lines_are_enumerated_where_they_are_few(name: str, asked: int, lines: int, exact: bool) -> None:
+    players = parse_variant(name).players
+    result = play_match(["highest"] + ["lowest"] * (players - 1), name, lines=asked)
+    assert (result.lines, result.exact) == (lines, exact)
+    random = play_match(["random"] + ["lowest"] * (players - 1), name, lines=asked)
+    every = math.factorial(parse_variant(name).robots)
+    assert (random.lines, random.exact) == (math.ceil(asked / every) * every if asked >= every else asked, False)
+
+
+def test_seeds_decide() -> None:
+    one, same, other = (play_match(["random", "random", "counter", "lowest", "highest"], "5p", lines=30, seed=s) for s in (1, 1, 2))
+    assert one == same
+    assert one != other
+
+
+class Backwards(Executor):
+    """Runs what it is given at once, the last one first."""
+
+    def map(self, function, *iterables, **_):
+        calls = list(zip(*iterables, strict=True))
+        return iter(list(reversed([function(*call) for call in reversed(calls)])))
+
+    def submit(self, function, /, *args, **kwargs) -> Future:
+        raise NotImplementedError
+
+
+def test_order_of_chunks_and_processes_change_nothing() -> None:
+    line_up = ["random", "counter", "forgetful"]
+    lines = 2 * LINES_PER_CHUNK + 100
+    done = []
+    one = play_match(line_up, "3p", lines=lines, seed=3, on_chunk=lambda n, of: done.append((n, of)))
+    assert one.lines == 1440  # two blocks of all lines
+    assert done == [(512, 1440), (1024, 1440), (1440, 1440)]
+    assert play_match(line_up, "3p", lines=lines, seed=3, pool=Backwards()) == one
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        assert play_match(line_up, "3p", lines=lines, seed=3, pool=pool) == one
+
+
+def test_agents_see_what_they_ask_for() -> None:
+    class Wants(Highest):
+        def __init__(self, options: Options) -> None:
+            super().__init__()
+            self.options = options
+
+        def reset(self, layout: Layout, begins: np.ndarray, seed: int | None) -> None:
+            assert layout.options == self.options
+            self.size = layout.size
+            super().reset(layout, begins, seed)
+
+        def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
+            assert observation.shape[1] == self.size
+            return super().act(observation, action_mask)
+
+    eyes = [Wants(Options(history=True)), Wants(Options()), Wants(Options(identity=True, last=True)), "lowest"]
+    assert play_match(eyes, "4p").rounds == play_match(["highest"] * 3 + ["lowest"], "4p").rounds
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("refuse", "ValueError: not my game"),
+        ("raise", "KeyError: 'lost my head'"),
+        ("illegal", r"act gave the illegal action \d where \d, \d, \d were legal"),
+        (None, r"act gave NoneType for 192 rows, not int64 \[192\]"),
+        (lambda mask: np.full(len(mask), np.nan), r"act gave float64 \[192\] with NaN for 192 rows"),
+        (lambda mask: mask.argmax(1).astype(float), r"act gave float64 \[192\] for 192 rows"),
+        (lambda mask: mask.argmax(1)[:-1], r"act gave int64 \[191\] for 192 rows"),
+        (lambda mask: mask, r"act gave int8 \[192, 5\] for 192 rows"),
+        (lambda mask: np.full(len(mask), 5), "act gave 5, actions are 0 to 4"),
+        (lambda mask: np.full(len(mask), -1), "act gave -1, actions are 0 to 4"),
+    ],
+)
+def test_who_fails_loses(what: object, reason: str) -> None:
+    result = play_match(["bad", "random", "bad", "counter"], "4p", lines=24, agents={"bad": Bad(what)})
+    assert result.failure is not None
+    assert result.failure.agent == "bad"
+    assert re.match(reason, result.failure.reason), result.failure.reason
+    assert (result.games, result.exact, result.orders) == (0, False, ())
+    assert result["bad"].win == (0, None, None)
+    assert result["bad"].payoff.mean == pytest.approx(-1 / 3)
+    assert result["random"].win.mean == result["counter"].win.mean == 0.5
+    assert result["random"].payoff.mean == pytest.approx(1 / 3)
+    assert result["bad"].places == (0, 0, 0.5, 0.5)
+    assert result["counter"].places == (0.5, 0.5, 0, 0)
+    assert "lost by bad, which failed" in str(result)
+
+
+def test_what_is_played_for_the_dead_is_ignored() -> None:
+    class Careless(Lowest):
+        def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
+            return np.where(observation.any(1), super().act(observation, action_mask), 99)
+
+    careless = play_match(["lowest", "random", "random", "highest"], "4p", lines=24, agents={"lowest": Careless()})
+    assert careless == play_match(["lowest", "random", "random", "highest"], "4p", lines=24)
+
+
+@pytest.mark.parametrize("what", ["sleep", "sleep on"])
+def test_who_takes_too_long_loses(what: str) -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    result = play_match(["slow", "random"], "2p", lines=24, agents={"slow": Bad(what)}, time_limit=0.3)
+    assert result.failure == ("slow", "TimeoutError: it took longer than 0.3 s")
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_a_time_limit_that_is_kept_changes_nothing() -> None:
+    line_up = ["counter", "random"]
+    assert play_match(line_up, "2p", lines=24, time_limit=60) == play_match(line_up, "2p", lines=24)
+
+
+def test_wrong_calls_are_refused() -> None:
+    with pytest.raises(ValueError, match="4p has 4 players, the line-up 3"):
+        play_match(["random"] * 3, "4p")
+    with pytest.raises(ValueError, match="no agent 'rando'"):
+        play_match(["rando"] + ["random"] * 3, "4p")
+    with pytest.raises(ValueError, match="lines is 4 or more, not 3"):
+        play_match(["random"] * 4, "4p", lines=3)
+    with pytest.raises(ValueError, match="reward is one of"):
+        play_match(["random"] * 4, "4p", reward="money")
+    with pytest.raises(ValueError, match="no variant"):
+        play_match(["random"] * 4, "4q")
+
+
+def test_results_survive_json() -> None:
+    result = play_match(["random", "counter"], "2p", lines=24)
+    assert MatchResult.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+    failed = play_match(["bad", "random"], "2p", lines=24, agents={"bad": Bad("raise")})
+    assert MatchResult.from_dict(json.loads(json.dumps(failed.to_dict()))) == failed
+
+
+def test_a_result_can_be_read() -> None:
+    text = str(play_match(["lowest", "highest", "highest", "highest"], "4p"))
+    assert text.splitlines()[0] == "4p: 24 lines, 96 games of 15.0 rounds, exact"
+    assert "lowest   x1  win 0.000  payoff -0.333  places 0.000 0.000 0.000 1.000  bites 4.00" in text
+
+
+@pytest.mark.parametrize("probability", [0.9, 0.975, 0.995])
+def test_t_quantile(probability: float) -> None:
+    for degrees in [1, 2, 3, 4, 5, 10, 23, 100, 5039]:
+        assert t_quantile(probability, degrees) == pytest.approx(
+            stats.t.ppf(probability, degrees), rel=0.002 if probability < 0.99 else 0.01
+        )
+    with pytest.raises(ValueError, match="at least two values, not 1"):
+        t_quantile(0.975, 0)
+
+
+@pytest.mark.parametrize(("n", "p"), [(24, 0.5), (24, 0.02), (200, 0.3), (200, 0.99), (200, 0.001), (1000, 0.9997)])
+def test_intervals_hold_the_truth_as_often_as_they_say(n: int, p: float) -> None:
+    """The unit is a mean of four games, each won with chance `p`."""
+    rng = np.random.default_rng(0)
+    trials = 2000
+    held = 0
+    for values in rng.binomial(4, p, (trials, n)) / 4:
+        found = estimate(values, 0, 1)
+        assert 0 <= found.low <= found.mean <= found.high <= 1
+        held += found.low <= p <= found.high
+    assert held / trials > 0.93
+
+
+def test_an_interval_has_a_width_even_if_all_units_agree() -> None:
+    assert estimate(np.ones(300), 0, 1) == (1.0, pytest.approx(1 - math.log(20) / 300), 1.0)
+    assert estimate(np.zeros(300), -1, 1).high == pytest.approx(math.log(20) / 300)
