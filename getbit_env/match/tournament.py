@@ -150,7 +150,7 @@ def play_tournament(
             if table not in saved or saved[table].failure:
 
                 def tell(done: int, of: int, table: tuple[str, ...] = table) -> None:
-                    if progress is not None:
+                    if progress is not None and done < of:  # it is done when it is saved
                         progress(table, done / of)
 
                 saved[table] = play_match(
