@@ -189,7 +189,7 @@ def test_options_of_another_version_are_refused(tmp_path: Path, capsys: pytest.C
     (tmp_path / "config.json").write_text(json.dumps({"config": {"flavour": "salt"}, "about": {}}))
     with pytest.raises(SystemExit):
         main(["--resume", str(tmp_path)])
-    assert "is not of this version" in capsys.readouterr().err
+    assert "is not of this recipe and version" in capsys.readouterr().err
 
 
 def test_sampling_rules() -> None:
