@@ -29,5 +29,7 @@ for _kind, _registry, _maker in (
 ):
     if ID not in _registry:
         pettingzoo.register(_kind, ID, entry_point=f"getbit_env.get_bit.environment:{_maker}")
+if "getbit/SharksAreWild-v0" not in pettingzoo.aec_registry:  # the second game, which is imported when it is made
+    pettingzoo.register("aec", "getbit/SharksAreWild-v0", entry_point="getbit_env.sharks_are_wild.environment:env")
 if ID not in gymnasium.registry:
     gymnasium.register(ID, entry_point="getbit_env.single_agent:GetBitEnv")  # one seat of the game, agents in the others

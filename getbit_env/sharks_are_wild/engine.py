@@ -7,9 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from getbit_env._compiled import kernel
 from getbit_env.get_bit.engine import game_streams
-from getbit_env.sharks_are_wild.observations import Layout, Options, observe
-from getbit_env.sharks_are_wild.rules import BLOCK, OVER, deal, heed, new_games, new_outcome, play, start_games
+from getbit_env.sharks_are_wild.observations import Layout, Options, View, observe
+from getbit_env.sharks_are_wild.rules import (
+    BLOCK,
+    OVER,
+    Games,
+    Outcome,
+    Rules,
+    actor,
+    deal,
+    heed,
+    new_games,
+    new_outcome,
+    play,
+    start_games,
+)
 from getbit_env.sharks_are_wild.variants import KIND_NAMES, Reward, Variant
 
 Deal = tuple[Sequence[int], int]  # kinds of all cards, the first that is dealt first, and the player who begins
@@ -91,9 +105,7 @@ class Engine:
         active = self._all if active is None else active
         self.actions[:] = actions
         heed(self.rules, self.state, self.actions, active, self.replaced, 0, self.size)
-        play(
-            *(self.rules, self.state, self.actions, active, self.streams, self.counters, self._pays, self.outcome, 0, self.size),
-        )
+        play(*(self.rules, self.state, self.actions, active, self.streams, self.counters, self._pays, self.outcome, 0, self.size))
 
     def observe(self, show: NDArray[np.uint8] | None = None) -> None:
         """Write `observation` and `action_mask`.
@@ -104,6 +116,18 @@ class Engine:
         """
         show = self._look_on if show is None else show
         observe(self.layout.view, self.rules, self.state, show, self.observation, self.action_mask, 0, self.size)
+
+    def step(self, actions: NDArray[np.int64]) -> int:
+        """Of a batch of one game: `play`, and `observe` for the player who decides next, in one call of compiled code.
+
+        Returns:
+            Who decides next.
+        """
+        self.actions[:] = actions
+        return _play_and_see(
+            *(self.layout.view, self.rules, self.state, self.actions, self._all, self.replaced, self.streams, self.counters),
+            *(self._pays, self.outcome, self.observation, self.action_mask),
+        )
 
     def look(self, layout: Layout) -> NDArray[np.float32]:
         """The games as seen in another layout of the same game: `[G, P, layout.size]`."""
@@ -132,3 +156,25 @@ def check_deal(variant: Variant, cards: Sequence[int], first: int) -> None:
         raise ValueError(f"a deck of {variant} is a list of {len(wanted)} kinds, from the top: {counts}; not {list(cards)}")
     if not 0 <= first < variant.players:
         raise ValueError(f"the first player is 0 to {variant.players - 1}, not {first!r}")
+
+
+@kernel
+def _play_and_see(
+    view: View,
+    rules: Rules,
+    games: Games,
+    actions: NDArray[np.int64],
+    show: NDArray[np.uint8],
+    replaced: NDArray[np.uint8],
+    streams: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    reward_of_finish: NDArray[np.float32],
+    outcome: Outcome,
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+) -> int:
+    heed(rules, games, actions, show, replaced, 0, 1)
+    play(rules, games, actions, show, streams, counters, reward_of_finish, outcome, 0, 1)
+    observe(view, rules, games, show, observation, action_mask, 0, 1)
+    decides: int = actor(games, 0)
+    return decides

@@ -147,7 +147,7 @@ def parse_position(variant: Variant, text: str, *, all_cards: bool = True) -> Ga
         word, equals, pile = token.partition("=")
         if (word, equals) != (name, "="):
             raise ValueError(f"behind the players stand draw= and discard=, each with its cards from the top, not {token!r}")
-        kinds = _kinds(variant, pile)
+        kinds = parse_cards(variant, pile)
         if len(kinds) > variant.cards:
             raise ValueError(f"{token!r}: {variant} has only {variant.cards} cards")
         cards[0, : len(kinds)], size[0] = kinds[::-1], len(kinds)
@@ -184,9 +184,9 @@ def _parse_player(variant: Variant, games: Games, p: int, token: str) -> None:
         raise ValueError(f"{token!r}: a run lies within 0-9 and has fewer than {variant.run} cards, or it is complete (S2.4)")
     games.coins[0, p], games.low[0, p], games.high[0, p] = int(match["coins"]), low, low + len(run) - 1
     games.sharks[0, p] = sum(1 << n for n, letter in enumerate(run, low) if letter == "S")
-    for kind in _kinds(variant, match["hand"]):
+    for kind in parse_cards(variant, match["hand"]):
         games.hand[0, p, kind] += 1
-    for kind in _kinds(variant, match["taken"] or ""):
+    for kind in parse_cards(variant, match["taken"] or ""):
         games.taken[0, p, kind] += 1
         if games.taken[0, p, kind] > games.hand[0, p, kind]:
             raise ValueError(f"{token!r}: behind the star stand cards of the hand")
@@ -195,7 +195,12 @@ def _parse_player(variant: Variant, games: Games, p: int, token: str) -> None:
         raise ValueError(f"{token!r}: the hand has {size} cards, at most {most} at this stage")
 
 
-def _kinds(variant: Variant, text: str) -> list[int]:
+def parse_cards(variant: Variant, text: str) -> list[int]:
+    """The kinds of some cards.
+
+    Raises:
+        ValueError: the variant has no such card.
+    """
     letters = LETTERS[: variant.kinds]
     for letter in text:
         if letter not in letters:
@@ -380,7 +385,7 @@ def parse_game(text: str) -> Game:
     if head is None or dealt is None:
         raise ValueError("a game begins with a line like 'sharks-2p-level2 stream 0x5f3a90c1d2e4b687 53' and a 'deal ... first A'")
     variant = parse_variant(head[1])
-    game = Game(variant, int(head[2], 16), int(head[3]), _kinds(variant, dealt[1]), _player(variant, dealt[2]), [])
+    game = Game(variant, int(head[2], 16), int(head[3]), parse_cards(variant, dealt[1]), _player(variant, dealt[2]), [])
     steps = replay(game)  # plays what is appended to its actions
     step = next(steps)
     for number, row in enumerate((row for row in lines[2:] if not row.startswith("end")), 1):
