@@ -1,0 +1,109 @@
+"""`python -m agents.promote runs/first four_players`: make a finished run one of the agents that the package ships.
+
+Copies the policy and its learning curve to `agents/NAME`, plays it against a table of every bot, and writes its card.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from getbit_env.bots import BOTS
+from getbit_env.match import MatchResult, play_match
+from getbit_env.network import FILE, NetworkAgent, load_network
+
+ROOT = Path(__file__).parent
+MOST_BYTES = 1_000_000
+
+
+def card(agent: NetworkAgent, results: dict[str, MatchResult], about: dict[str, str], size: int) -> str:
+    """The page of an agent.
+
+    Args:
+        agent: what was trained.
+        results: of one seat of it against a table of each bot.
+        about: of the run, from its `config.json`.
+        size: of the weights in bytes.
+    """
+    players = agent.variant.players
+    widths = " x ".join(str(len(bias)) for _, bias in agent.layers[:-1])
+    some = next(iter(results.values()))
+    lines = [
+        f"# {agent.name}",
+        "",
+        f"Plays {agent.variant} from {agent.options}; tanh layers of {widths}, {size / 1024:.0f} KiB; after "
+        f"{int(agent.about['frames']):,} decisions of self-play. `getbit_env.load_agent({agent.name!r})`",
+        "",
+        f"One seat against {players - 1} of a kind, in every rotation of the seats; wins with 95 % intervals over starting lines; "
+        f"the equal share is {1 / players:.3f}. {some.lines} lines a table.",
+        "",
+        "| table of | wins | payoff |",
+        "| --- | --- | --- |",
+        *(f"| {name} | {result[agent.name].win} | {result[agent.name].payoff} |" for name, result in results.items()),
+        "",
+        "![learning curve](learning.png)",
+        "",
+        "| trained with | |",
+        "| --- | --- |",
+        *(f"| {name} | `{value}` |" for name, value in about.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def promote(run: Path, name: str, lines: int) -> Path:
+    """Do it.
+
+    Args:
+        run: folder of a finished run.
+        name: of the agent.
+        lines: starting lines a table.
+
+    Returns:
+        The agent's folder.
+
+    Raises:
+        ValueError: the run is not finished, the name is taken or no name, or the weights are too large.
+    """
+    if not (run / "card.md").exists():
+        raise ValueError(f"{run} is no finished run: it has no card.md")
+    if name in BOTS or not name.isidentifier():
+        raise ValueError(f"{name!r} can't be the name of an agent: a word that is not the name of a bot")
+    size = (run / FILE).stat().st_size
+    if size > MOST_BYTES:
+        raise ValueError(f"{run / FILE} has {size:,} bytes; agents that ship have at most {MOST_BYTES:,}")
+    agent = load_network(run / FILE, name)
+    config = json.loads((run / "config.json").read_text())
+    others = agent.variant.players - 1
+    results = {}
+    for bot in tqdm(BOTS, file=sys.stderr):
+        results[bot] = play_match([agent, *[bot] * others], agent.variant, lines=lines, seed=config["config"]["seed"] + 2)
+    folder = ROOT / name
+    folder.mkdir(exist_ok=True)
+    for file in (FILE, "learning.png", "config.json"):
+        shutil.copy(run / file, folder / file)
+    about = {**config["about"], "seed": str(config["config"]["seed"])}
+    (folder / "card.md").write_text(card(agent, results, about, size))
+    return folder
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m agents.promote", description=__doc__)
+    parser.add_argument("run", type=Path, help="folder of a finished run")
+    parser.add_argument("name", help="of the agent, as `load_agent` will know it")
+    parser.add_argument("--lines", type=int, default=600, help="starting lines a table (%(default)s)")
+    options = parser.parse_args()
+    try:
+        folder = promote(options.run, options.name, options.lines)
+    except ValueError as error:
+        parser.error(str(error))
+    sys.stderr.write(f"{folder} is ready to commit\n")
+
+
+if __name__ == "__main__":
+    main()
