@@ -16,6 +16,7 @@ import math
 import signal
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -355,7 +356,10 @@ class Table:
             with _deadline(self._time_limit):
                 return function()
         except Exception as error:
-            raise _AgentError(self.names[number], f"{type(error).__name__}: {error}") from error
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            text = next(iter(str(error).splitlines()), "")
+            reason = f"{type(error).__name__}: {text} ({where.filename}, line {where.lineno})"
+            raise _AgentError(self.names[number], reason) from error
 
     def _add_up(self, finish: NDArray[np.uint8], bites: NDArray[np.uint8], rounds: int) -> _Chunk:
         """`finish` `[P, G]`, `bites` `[R, G]` and the number of all rounds as what agents did."""
