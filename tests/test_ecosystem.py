@@ -1,0 +1,236 @@
+"""What docs/ecosystem.md says: that it names tests that there are, that its code runs, and what is tested nowhere else."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium.utils.env_checker import check_env as gymnasium_check_env
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
+from stable_baselines3.common.env_util import make_vec_env
+
+import getbit_env
+from getbit_env.conformance import AEC_CHECKS, PARALLEL_CHECKS, check_parallel
+from getbit_env.fixed_population import fixed_population
+from getbit_env.get_bit import ID, Layout, parse_variant
+from getbit_env.network import NetworkAgent
+from getbit_env.single_agent import GetBitEnv
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's tests import its environments in its own old way
+    from pettingzoo.test import performance_benchmark
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "ecosystem.md").read_text()
+
+
+def table_of_checks() -> str:
+    rows = ["| check | demands | of |", "| --- | --- | --- |"]
+    for name in PARALLEL_CHECKS | AEC_CHECKS:
+        kinds = ["ParallelEnv"] * (name in PARALLEL_CHECKS) + ["AEC"] * (name in AEC_CHECKS)
+        rows.append(f"| `{name}` | {(PARALLEL_CHECKS | AEC_CHECKS)[name]} | {', '.join(kinds)} |")
+    return "\n".join(rows)
+
+
+def test_the_page_lists_all_checks() -> None:
+    assert f"<!-- checks -->\n\n{table_of_checks()}\n\n<!-- end of checks -->" in PAGE, f"put this there:\n{table_of_checks()}"
+
+
+def test_what_the_page_points_to_is_there() -> None:
+    named = re.findall(r"`((?:tests|eval|examples|train|getbit_env)/[\w/]+\.py)(?:::(\w+))?`", PAGE)
+    assert len(named) > 40
+    for file, test in named:
+        assert (ROOT / file).exists(), file
+        assert not test or re.search(rf"^def {test}\(", (ROOT / file).read_text(), re.MULTILINE), f"{file}::{test}"
+    for line in PAGE.splitlines():
+        for listed in re.findall(r"\| (?:checks?) ((?:`\w+`(?:, )?)+)", line):
+            assert set(re.findall(r"`(\w+)`", listed)) <= PARALLEL_CHECKS.keys() | AEC_CHECKS.keys()
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=["fixed", "rllib", "conformance"])
+def test_code_of_the_page_runs(code: str) -> None:
+    exec(compile(code, "docs/ecosystem.md", "exec"), {})
+
+
+# PettingZoo ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_official_benchmark_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = itertools.count()  # it goes on until five seconds are over
+    monkeypatch.setitem(performance_benchmark.__globals__, "time", SimpleNamespace(time=lambda: next(clock) / 4))
+    performance_benchmark(getbit_env.env())
+    assert "turns per second" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("max_cycles", [None, 4, 9, 10, 11])
+@pytest.mark.parametrize("players", [2, 4, 6])
+def test_flags_combined_over_all_agents_say_when_the_game_is_over(players: int, max_cycles: int | None) -> None:
+    for env in (getbit_env.parallel_env(players), fixed_population(getbit_env.parallel_env(players))):
+        for seed in range(4):
+            env.max_cycles = max_cycles
+            env.reset(seed=seed)
+            while env.agents:
+                _, _, terminations, truncations, _ = env.step(dict.fromkeys(env.agents, seed))
+                over = all(terminations.values()) or all(truncations.values())
+                assert over == (not env.agents)
+
+
+def test_turns_of_a_round_show_nothing_of_earlier_choices() -> None:
+    """OpenSpiel's tools for simultaneous moves: here the turns of a round are taken blindly."""
+    for cards in itertools.product((1, 4), repeat=3):
+        aec, other = getbit_env.env(memory=True), getbit_env.env(memory=True)
+        for env in (aec, other):
+            env.reset(seed=0)
+        before = {agent: repr(aec.observe(agent)) + repr(aec.infos[agent]) for agent in aec.agents}
+        for card in cards:
+            aec.step(card)
+            assert {agent: repr(aec.observe(agent)) + repr(aec.infos[agent]) for agent in aec.agents} == before
+            assert np.array_equal(aec.state(), other.state())
+
+
+# Gymnasium and Stable-Baselines3 --------------------------------------------------------------------------------------------
+
+SEATS: list[dict[str, Any]] = [
+    {},
+    {"opponents": ["highest", "counter", "lowest"], "seat": 2},
+    {"players": 2, "memory": True, "history": True, "opponents": "counter"},
+    {"players": 3, "reward": "placement", "opponents": "lowest"},
+    {"variant": "7p-half", "max_cycles": 5},
+]
+
+
+def test_the_gymnasium_id_is_one_seat() -> None:
+    env = gymnasium.make(f"getbit_env:{ID}", players=5)
+    assert isinstance(env.unwrapped, GetBitEnv)
+    assert ID in pettingzoo.parallel_registry
+    assert ID in pettingzoo.aec_registry
+
+
+@pytest.mark.parametrize("options", SEATS, ids=str)
+def test_both_check_env_pass(options: dict[str, Any]) -> None:
+    gymnasium_check_env(gymnasium.make(f"getbit_env:{ID}", **options).unwrapped, skip_render_check=True)
+    gymnasium_check_env(GetBitEnv(render_mode="ansi", **options), skip_render_check=True)
+    sb3_check_env(GetBitEnv(**options))
+
+
+@pytest.mark.parametrize("options", SEATS, ids=str)
+def test_one_seat_of_the_game(options: dict[str, Any]) -> None:
+    """Whole games are fixed by the seed; masks, rewards and ends are the seat's."""
+
+    def run(env: GetBitEnv, seed: int | None) -> list[Any]:
+        rng = np.random.default_rng(0)
+        observation, info = env.reset(seed=seed)
+        log: list[Any] = [observation.tobytes(), info["seat"]]
+        over = False
+        while not over:
+            assert np.array_equal(env.action_masks(), info["action_mask"] != 0)
+            assert observation in env.observation_space
+            assert info["seat"] == options.get("seat", info["seat"])
+            observation, reward, terminated, truncated, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
+            assert not info["illegal_action"]
+            over = terminated or truncated
+            log += [observation.tobytes(), reward, terminated, truncated, info["placement"]]
+            assert terminated == (info["placement"] > 0)
+        snapshot = env.game.snapshot()
+        assert (snapshot["placement"][info["seat"]] or 0) == info["placement"]
+        with pytest.raises(RuntimeError, match="the game is over"):
+            env.step(0)
+        return log
+
+    one, two = GetBitEnv(**options), GetBitEnv(**options)
+    first, second = ([run(env, seed) for seed in (3, None, None)] for env in (one, two))
+    assert first == second
+    assert first[0] != first[1]
+    assert run(one, 3) == first[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seat": 4}, "seat is 0 to 3, or None to draw it anew each game, not 4"),
+        ({"opponents": ["random"]}, "there are 3 other seats, but 1 opponents"),
+        ({"opponents": "nobody"}, "no agent 'nobody'"),
+        ({"players": 9}, "players is 2 to 7, not 9"),
+    ],
+)
+def test_a_seat_that_there_is_not_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GetBitEnv(**options)
+
+
+def test_seeds_through_make_vec_env() -> None:
+    def run(seed: int) -> tuple[bytes, np.ndarray]:
+        env = make_vec_env(f"getbit_env:{ID}", n_envs=4, seed=seed, env_kwargs={"opponents": "random"})
+        seen = [env.reset()]
+        for _ in range(30):
+            observations, rewards, dones, _ = env.step(np.array([4, 0, 2, 1]))
+            seen += [observations, rewards, dones]
+        return b"".join(np.ascontiguousarray(part).tobytes() for part in seen), seen[0]
+
+    (one, lines), (two, _), (three, _) = run(1), run(1), run(2)
+    assert one == two != three
+    assert len({line.tobytes() for line in lines}) > 1, "games of a vector environment differ"
+
+
+def test_a_network_plays_by_chance_and_never_illegally() -> None:
+    rng = np.random.default_rng(0)
+    variant = parse_variant("2p")
+    layout = Layout(variant)
+    layers = [(rng.normal(size=shape).astype(np.float32), np.zeros(shape[0], np.float32)) for shape in ((8, layout.size), (25, 8))]
+    agent = NetworkAgent(layers, variant)
+    seen = np.repeat(rng.integers(0, 2, (10, layout.size)), 4000, 0).astype(np.float32)
+    masks = np.repeat(rng.integers(0, 2, (10, 25)), 4000, 0).astype(np.int8)
+    agent.reset(layout, np.ones(len(seen), np.bool_), 0)
+    chosen = agent.act(seen, masks)
+    assert masks[np.arange(len(masks)), chosen].all()
+    played = np.stack([np.bincount(rows, minlength=25) for rows in chosen.reshape(10, 4000)]) / 4000
+    # The standard error of a share of 4,000 draws is at most 0.008; the largest of 250 deviations stays below five of them.
+    assert abs(played - agent.probabilities(seen, masks)[::4000]).max() < 0.04
+    assert (played.max(1) < 0.99).any(), "it does not always play the most likely action"
+
+
+# RLlib and TorchRL ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_adapter_for_rllib_keeps_the_contract() -> None:
+    found: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], found)
+
+    def make() -> Any:
+        return found["ForRLlib"](getbit_env.parallel_env(players=6, illegal_action="raise"))
+
+    # RLlib wants float32 masks; a class that `exec` made can't be pickled; the few lines pass no `max_cycles` on.
+    check_parallel(make, skip=["mask", "pickle", "max_cycles"])
+    env = make()
+    observations, _ = env.reset(seed=0)
+    for agent, observation in observations.items():
+        assert {key: part.dtype for key, part in observation.items()} == dict.fromkeys(["action_mask", "observations"], np.float32)
+        assert env.observation_space(agent)["observations"] is env.unwrapped.observation_space(agent)["observation"]
+
+
+@pytest.mark.filterwarnings("ignore")  # it warns of PettingZoo's version
+@pytest.mark.parametrize("mask", ["observation", "infos"])
+@pytest.mark.parametrize("options", [{}, {"players": 2, "memory": True}, {"max_cycles": 3}], ids=str)
+def test_torchrl_plays_whole_games(options: dict[str, Any], mask: str) -> None:
+    pytest.importorskip("torchrl", reason="TorchRL is not installed")
+    from torchrl.envs.libs.pettingzoo import PettingZooWrapper
+    from torchrl.envs.utils import MarlGroupMapType, check_env_specs
+
+    inner = fixed_population(getbit_env.parallel_env(**options, illegal_action="raise"), mask=mask)
+    env = PettingZooWrapper(inner, return_state=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP, seed=0)
+    check_env_specs(env)
+    game = env.rollout(100)
+    assert inner.agents == []
+    assert game["agents", "action_mask"].gather(-1, game["agents", "action"][..., None]).all()
+    alive = game["next", "agents", "info", "alive"] != 0
+    assert not alive[-1].any()
+    assert (alive[1:] <= alive[:-1]).all()
+    assert abs(float(game["next", "agents", "reward"].sum())) < 1e-5
