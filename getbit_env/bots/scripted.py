@@ -87,31 +87,21 @@ def _spread(preferred: NDArray[np.uint64], probabilities: NDArray[np.float64]) -
             probabilities[b, a] = each * ((preferred[b] >> np.uint64(a)) & np.uint64(1))
 
 
-class Rule(Protocol):
-    """A kernel."""
-
-    def __call__(
-        self, view: View, observation: NDArray[np.float32], action_mask: NDArray[np.int8], preferred: NDArray[np.uint64], /
-    ) -> None:
-        """Write for every row the set of actions that a bot likes best, `[B]`; each holds an action, and legal ones only."""
-
-
-class Scripted:
-    """Plays by a rule: uniformly from the set of actions that its kernel `prefer` writes for each row.
+class Chooser:
+    """Plays uniformly from a set of actions that `preferred` finds for each row.
 
     Attributes:
         deterministic: whether the set never holds more than one action.
     """
 
     deterministic: ClassVar[bool] = False
-    prefer: ClassVar[Rule]
 
     def __init__(self) -> None:
         self._streams: Streams | None = None
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.agent.Agent`."""
-        self._view = layout.view
+        self._layout, self._view = layout, layout.view
         if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
             self._streams = Streams(seed, begins.size)
 
@@ -125,20 +115,40 @@ class Scripted:
         if self._streams is None or self._streams.keys.size != rows:
             raise RuntimeError(f"{type(self).__name__}.act got {rows} rows without a reset for so many")
         actions = np.empty(rows, np.int64)
-        preferred = self._preferred(observation, action_mask)
+        preferred = self.preferred(observation, action_mask)
         _draw(self._view, observation, preferred, self._streams.keys, self._streams.counters, actions)
         return actions
+
+    def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """The set of actions of each row, `[B]`; each holds an action, and legal ones only."""
+        raise NotImplementedError
+
+
+class Rule(Protocol):
+    """A kernel."""
+
+    def __call__(
+        self, view: View, observation: NDArray[np.float32], action_mask: NDArray[np.int8], preferred: NDArray[np.uint64], /
+    ) -> None:
+        """Write what `Chooser.preferred` returns."""
+
+
+class Scripted(Chooser):
+    """Plays by a rule that is a pure function of observation and mask: its kernel `prefer`, or an own `preferred`."""
+
+    prefer: ClassVar[Rule]
+
+    def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """The set of actions of each row, `[B]`; each holds an action, and legal ones only."""
+        preferred = np.empty(observation.shape[0], np.uint64)
+        type(self).prefer(self._view, observation, action_mask, preferred)
+        return preferred
 
     def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """What `act` draws from: `[B, A]`, a pure function of its arguments."""
         probabilities = np.empty(action_mask.shape, np.float64)
-        _spread(self._preferred(observation, action_mask), probabilities)
+        _spread(self.preferred(observation, action_mask), probabilities)
         return probabilities
-
-    def _preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
-        preferred = np.empty(observation.shape[0], np.uint64)
-        type(self).prefer(self._view, observation, action_mask, preferred)
-        return preferred
 
 
 @kernel

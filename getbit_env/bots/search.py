@@ -1,0 +1,412 @@
+"""Bots that try things out with the rules themselves: a look one round ahead, and playouts to the end.
+
+Both need the whole position. They read it off a face-up observation, and have perfect recall in memory games.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import kernel
+from getbit_env.bots.scripted import Chooser, Scripted
+from getbit_env.get_bit.observations import Layout, View
+from getbit_env.get_bit.rules import (
+    BLOCK,
+    Games,
+    Outcome,
+    Rules,
+    Scratch,
+    new_games,
+    new_outcome,
+    new_scratch,
+    play_round,
+    random_bits,
+)
+from getbit_env.get_bit.variants import Variant
+from getbit_env.recall import PerfectRecall
+
+SAMPLES = 512
+PLAYOUTS = 100
+EXACT_UP_TO = 5  # robots
+LIMB_POWER = 2.0
+
+# Number `n` of the cards in a hand, lowest first, as a bit, and how many there are: a random card without a loop.
+_CARD = np.array(
+    [[([*(1 << c for c in range(7) if hand >> c & 1), *[0] * 7])[n] for n in range(7)] for hand in range(128)], np.uint8
+)
+_SIZE = np.array([hand.bit_count() for hand in range(128)], np.uint64)
+
+
+class Room(NamedTuple):
+    """What a search works in."""
+
+    games: Games
+    outcome: Outcome
+    scratch: Scratch
+    cards: NDArray[np.uint8]  # [R, G]
+
+
+def new_room(variant: Variant, games: int) -> Room:
+    """Allocate room for so many games."""
+    robots = variant.robots
+    cards = np.zeros((robots, games), np.uint8)
+    return Room(new_games(robots, games), new_outcome(robots, variant.players, games), new_scratch(robots), cards)
+
+
+@kernel
+def read_position(
+    view: View,
+    observation: NDArray[np.float32],
+    b: int,
+    place: NDArray[np.uint8],
+    limbs: NDArray[np.uint8],
+    hand: NDArray[np.uint8],
+) -> int:
+    """Read a face-up observation, row `b`, into `[R]` arrays as `rules.Games` has them.
+
+    Player 0 is the viewer, the others are numbered as they come in the line, front to back, and so are robots of one player: the
+    same situation gives the same arrays, whatever else the observation shows.
+
+    Returns:
+        Robots in the line; 0 for a row of zeros.
+    """
+    each, robots = view.robots_per_player, view.players * view.robots_per_player
+    limbs[:] = 0
+    hand[:] = 0
+    line = others = 0
+    first = -1  # seat of the first opponent that is met
+    for k in range(robots):
+        at = k * view.block
+        if observation[b, at + view.limb] == 0:
+            break
+        player, seat = 0, 0
+        if view.seat >= 0:
+            for s in range(view.players):
+                seat += s * int(observation[b, at + view.seat + s] != 0)
+        elif observation[b, at + view.owner] == 0:
+            seat = 2 if view.owner_size == 3 and observation[b, at + view.owner + 2] != 0 else 1
+        if seat > 0:
+            first = seat if first < 0 else first
+            player = 1 + others if each == 1 else 1 if seat == first else 2
+            others += 1
+        robot = player * each
+        if limbs[robot] > 0:
+            robot += 1
+        place[robot] = k
+        for i in range(view.limbs):
+            limbs[robot] += observation[b, at + view.limb + i] != 0
+        for c in range(view.cards):
+            hand[robot] |= np.uint8(observation[b, at + view.hand + c] != 0) << np.uint8(c)
+        line += 1
+    behind = line
+    for robot in range(robots):
+        if limbs[robot] == 0:
+            place[robot] = behind
+            behind += 1
+    return line
+
+
+@kernel
+def _random_card(hand: np.uint8, bits: np.uint64) -> np.uint8:
+    """A card of a hand that is not empty, by the lowest 16 of some random bits; no card is likelier by more than 1 in 9,000."""
+    return np.uint8(_CARD[hand, ((bits & np.uint64(0xFFFF)) * _SIZE[hand]) >> np.uint64(16)])
+
+
+@kernel
+def _random_cards(
+    limbs: NDArray[np.uint8], hand: NDArray[np.uint8], g: int, key: np.uint64, number: int, cards: NDArray[np.uint8]
+) -> None:
+    """A card for every robot in the line of game `g`; `limbs` and `hand` are `[R, G]`. Draws numbers 2 `number` and the next."""
+    bits = random_bits(key, np.uint64(2 * number))
+    for r in range(cards.shape[0]):
+        if r == 4:
+            bits = random_bits(key, np.uint64(2 * number + 1))
+        cards[r, g] = _random_card(hand[r, g], bits) if limbs[r, g] > 0 else np.uint8(0)
+        bits >>= np.uint64(16)
+
+
+@kernel
+def _own_cards(view: View, action: int, cards: NDArray[np.uint8], start: int, stop: int) -> None:
+    """The viewer plays an action in the games `start:stop`; its robot 0 is the one nearer the front."""
+    if view.robots_per_player == 1:
+        cards[0, start:stop] = np.uint8(1) << np.uint8(action)
+    else:
+        cards[0, start:stop] = np.uint8(1) << np.uint8(action // view.cards)
+        cards[1, start:stop] = np.uint8(1) << np.uint8(action % view.cards)
+
+
+@kernel
+def _copy_position(
+    place: NDArray[np.uint8], limbs: NDArray[np.uint8], hand: NDArray[np.uint8], rounds: int, games: Games, start: int, stop: int
+) -> None:
+    """Set the games `start:stop` to one position."""
+    for r in range(place.shape[0]):
+        games.place[r, start:stop] = place[r]
+        games.limbs[r, start:stop] = limbs[r]
+        games.hand[r, start:stop] = hand[r]
+    games.rounds[start:stop] = rounds
+
+
+@kernel
+def _share(each: int, strength: NDArray[np.float64], games: Games, outcome: Outcome, g: int) -> float:
+    """What player 0 has of all strength, or of the win if the game is over."""
+    if outcome.over[g]:
+        return 1.0 if outcome.finish[0, g] == 1 else 0.0
+    mine = every = 0.0
+    for p in range(outcome.finish.shape[0]):
+        its = 1.0
+        for r in range(p * each, p * each + each):
+            its *= strength[games.limbs[r, g]]
+        mine += its if p == 0 else 0.0
+        every += its
+    return mine / every
+
+
+@kernel
+def look_ahead(
+    rules: Rules,
+    view: View,
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    strength: NDArray[np.float64],
+    exact_up_to: int,
+    samples: int,
+    room: Room,
+    values: NDArray[np.float64],
+) -> None:
+    """The value of every action, one round ahead, if all others play uniformly at random.
+
+    Args:
+        rules: of the face-up variant.
+        view: of its layout.
+        observation: `[B, D]`.
+        action_mask: `[B, A]`.
+        strength: `[limbs + 1]`, what a robot with so many bites left counts.
+        exact_up_to: robots in the line up to which all joint plays of the others are tried.
+        samples: joint plays that are drawn where there are more robots, by a stream that the position alone decides.
+        room: for `BLOCK` games.
+        values: `[B, A]`, overwritten; -1 for what is illegal.
+    """
+    games, outcome, cards = room.games, room.outcome, room.cards
+    robots, each = games.place.shape[0], view.robots_per_player
+    pays = np.zeros(view.players + 1, np.float32)
+    place, limbs, hand = np.zeros(robots, np.uint8), np.zeros(robots, np.uint8), np.zeros(robots, np.uint8)
+    digit = np.zeros(robots, np.int64)
+    for b in range(observation.shape[0]):
+        for a in range(action_mask.shape[1]):
+            values[b, a] = 0.0 if action_mask[b, a] else -1.0
+        line = read_position(view, observation, b, place, limbs, hand)
+        if line == 0:
+            continue
+        exact = line <= exact_up_to
+        rounds = 0 if observation[b, view.first_round] != 0 else 1
+        key = np.uint64(rounds)
+        plays = 1
+        for r in range(robots):
+            its = (np.uint64(place[r]) << np.uint64(16)) | (np.uint64(limbs[r]) << np.uint64(8)) | np.uint64(hand[r])
+            key = random_bits(key ^ its, np.uint64(1))
+            if r >= each and limbs[r] > 0:
+                plays *= int(_SIZE[hand[r]])
+        plays = plays if exact else samples
+        digit[:] = 0
+        for first in range(0, plays, BLOCK):
+            n = min(BLOCK, plays - first)
+            _copy_position(place, limbs, hand, rounds, games, 0, n)
+            for g in range(n):
+                if not exact:
+                    _random_cards(games.limbs, games.hand, g, key, first + g, cards)
+                    continue
+                carry = True  # all joint plays one after another: count with a digit a robot
+                for r in range(each, robots):
+                    if limbs[r] == 0:
+                        cards[r, g] = 0
+                        continue
+                    cards[r, g] = _CARD[hand[r], digit[r]]
+                    if carry:
+                        digit[r] += 1
+                        carry = digit[r] == int(_SIZE[hand[r]])
+                        digit[r] = 0 if carry else digit[r]
+            for a in range(action_mask.shape[1]):
+                if action_mask[b, a] == 0:
+                    continue
+                _copy_position(place, limbs, hand, rounds, games, 0, n)
+                _own_cards(view, a, cards, 0, n)
+                play_round(rules, games, cards, pays, np.float32(0), room.scratch, outcome, 0, n)
+                total = 0.0
+                for g in range(n):
+                    total += _share(each, strength, games, outcome, g)
+                values[b, a] += total / plays
+
+
+@kernel
+def _best(values: NDArray[np.float64], preferred: NDArray[np.uint64]) -> None:
+    """The set of best actions of each row; values that differ by rounding only are equal."""
+    for b in range(values.shape[0]):
+        best = values[b].max() - 1e-9
+        preferred[b] = 0
+        for a in range(values.shape[1]):
+            preferred[b] |= np.uint64(values[b, a] >= best) << np.uint64(a)
+
+
+@kernel
+def play_out(
+    rules: Rules,
+    view: View,
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    playouts: int,
+    streams: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    room: Room,
+    values: NDArray[np.float64],
+) -> None:
+    """How often the viewer wins if it plays an action and from then on all play uniformly at random; arguments as `look_ahead`.
+
+    Args:
+        rules: of the face-up variant.
+        view: of its layout.
+        observation: `[B, D]`.
+        action_mask: `[B, A]`.
+        playouts: games for each action.
+        streams: `[B]`, the stream of each row.
+        counters: `[B]`, how many decisions each has made.
+        room: for `A * playouts` games.
+        values: `[B, A]`, overwritten; -1 for what is illegal.
+    """
+    games, outcome, cards = room.games, room.outcome, room.cards
+    robots = games.place.shape[0]
+    pays = np.zeros(view.players + 1, np.float32)
+    place, limbs, hand = np.zeros(robots, np.uint8), np.zeros(robots, np.uint8), np.zeros(robots, np.uint8)
+    for b in range(observation.shape[0]):
+        for a in range(action_mask.shape[1]):
+            values[b, a] = 0.0 if action_mask[b, a] else -1.0
+        if read_position(view, observation, b, place, limbs, hand) == 0:
+            continue
+        counters[b] += np.uint64(1)
+        key = random_bits(streams[b], counters[b])
+        rounds = 0 if observation[b, view.first_round] != 0 else 1
+        n = 0
+        for a in range(action_mask.shape[1]):
+            n += playouts * int(action_mask[b, a] != 0)
+        _copy_position(place, limbs, hand, rounds, games, 0, n)
+        number = 0
+        running = True
+        while running:
+            for g in range(n):
+                _random_cards(games.limbs, games.hand, g, key, number + g, cards)
+            if number == 0:
+                first = 0
+                for a in range(action_mask.shape[1]):
+                    if action_mask[b, a]:
+                        _own_cards(view, a, cards, first, first + playouts)
+                        first += playouts
+            number += n
+            play_round(rules, games, cards, pays, np.float32(0), room.scratch, outcome, 0, n)
+            running = False
+            first = 0
+            for a in range(action_mask.shape[1]):
+                if action_mask[b, a]:
+                    for g in range(first, first + playouts):
+                        values[b, a] += (outcome.finish[0, g] == 1) / playouts
+                    first += playouts
+            for g in range(n):
+                line = 0
+                for r in range(robots):
+                    line += games.limbs[r, g] > 0
+                running |= line > rules.last_line
+
+
+class _LookAhead(Scripted):
+    """`LookAhead` for the face-up game."""
+
+    def __init__(self, exact_up_to: int, samples: int) -> None:
+        super().__init__()
+        self.exact_up_to, self.samples = exact_up_to, samples
+
+    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `getbit_env.agent.Agent`."""
+        super().reset(layout, begins, seed)
+        self._room = new_room(layout.variant, BLOCK)
+        self._strength = np.arange(layout.variant.limbs + 1, dtype=np.float64) ** LIMB_POWER
+
+    def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """The expected share of each action, `[B, A]`; -1 for what is illegal."""
+        values = np.empty(action_mask.shape, np.float64)
+        rules, strength = self._layout.variant.rules, self._strength
+        look_ahead(rules, self._view, observation, action_mask, strength, self.exact_up_to, self.samples, self._room, values)
+        return values
+
+    def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """See `Chooser`."""
+        preferred = np.empty(observation.shape[0], np.uint64)
+        _best(self.values(observation, action_mask), preferred)
+        return preferred
+
+
+class LookAhead(PerfectRecall):
+    """Looks one round ahead: plays what leaves it the greatest share of all strength, if the others play uniformly at random.
+
+    The chance that it is bitten, and every other chance, is exact: all joint plays of the others are tried by the rules. A robot
+    counts the square of its limbs, a player the product of its robots, a game that ends is won or lost.
+    Where more than `exact_up_to` robots are in the line, `samples` joint plays are drawn instead, by a stream that the position
+    decides, so that it stays a pure function of what it sees.
+    """
+
+    def __init__(self, exact_up_to: int = EXACT_UP_TO, samples: int = SAMPLES) -> None:
+        """Make the bot.
+
+        Raises:
+            ValueError: there are no samples.
+        """
+        if samples < 1:
+            raise ValueError(f"samples is 1 or more, not {samples}")
+        super().__init__(_LookAhead(exact_up_to, samples))
+        self.name = "LookAhead"
+
+
+class _MonteCarlo(Chooser):
+    """`MonteCarlo` for the face-up game."""
+
+    def __init__(self, playouts: int) -> None:
+        super().__init__()
+        self.playouts = playouts
+
+    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `getbit_env.agent.Agent`."""
+        super().reset(layout, begins, seed)
+        self._room = new_room(layout.variant, self.playouts * layout.variant.actions)
+
+    def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """The part of playouts won after each action, `[B, A]`; -1 for what is illegal."""
+        assert self._streams is not None
+        values = np.empty(action_mask.shape, np.float64)
+        rules, keys, counters = self._layout.variant.rules, self._streams.keys, self._streams.counters
+        play_out(rules, self._view, observation, action_mask, self.playouts, keys, counters, self._room, values)
+        return values
+
+    def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """See `Chooser`."""
+        preferred = np.empty(observation.shape[0], np.uint64)
+        _best(self.values(observation, action_mask), preferred)
+        return preferred
+
+
+class MonteCarlo(PerfectRecall):
+    """Flat Monte-Carlo: plays the action that wins the most of `playouts` games in which all go on at random.
+
+    It draws its playouts from the stream of the row and so has no `probabilities`.
+    """
+
+    def __init__(self, playouts: int = PLAYOUTS) -> None:
+        """Make the bot.
+
+        Raises:
+            ValueError: there are no playouts.
+        """
+        if playouts < 1:
+            raise ValueError(f"playouts is 1 or more, not {playouts}")
+        super().__init__(_MonteCarlo(playouts))
+        self.name = "MonteCarlo"
