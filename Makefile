@@ -16,7 +16,7 @@ demo: $(INSTALLED)  ## train an agent by self-play for about two minutes, judge 
 	$(BIN)/python -m eval.demo
 
 test: $(INSTALLED) lint  ## lint, types and all tests
-	$(BIN)/python -m pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .

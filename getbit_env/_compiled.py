@@ -26,7 +26,7 @@ def kernel_sources_digest() -> str:
     root = Path(__file__).parent
     for path in sorted(root.rglob("*.py")):
         text = path.read_bytes()
-        if b"@kernel" in text:
+        if b"@kernel" in text or b"@inlined" in text:
             digest.update(path.relative_to(root).as_posix().encode() + b"\0" + text + b"\0")
     return digest.hexdigest()
 

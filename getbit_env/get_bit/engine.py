@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any, cast
 
 import numpy as np
@@ -47,6 +49,37 @@ def game_streams(seed: int | np.random.SeedSequence | None, games: int, first: i
     root = (seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)).generate_state(1, np.uint64)[0]
     numbers: Any = np.arange(first + 1, first + games + 1, dtype=np.uint64)
     return cast(NDArray[np.uint64], random_bits(root, numbers))
+
+
+def number_of_starts(variant: Variant) -> int:
+    """Starting lines that the variant has."""
+    return math.factorial(variant.robots)
+
+
+def rotated_starts(variant: Variant, seed: int, first: int, number: int, every: bool) -> NDArray[np.int64]:
+    """Starting lines for a match, each followed by the same line with its robots renamed: every player has every place.
+
+    Args:
+        variant: of the games.
+        seed: from which lines are drawn.
+        first: number of the first line.
+        number: of lines.
+        every: take all lines in turn instead of drawing them.
+
+    Returns:
+        `[number * players, R]`.
+    """
+    robots = variant.robots
+    if every:
+        orders = np.array(list(itertools.permutations(range(robots))))
+        lines = orders[np.arange(first, first + number) % len(orders)]
+    else:
+        drawn = new_games(robots, number)
+        streams = game_streams(np.random.SeedSequence((seed, 0)), number, first)
+        start_games(variant.rules, drawn, np.ones(number, np.uint8), streams, np.zeros(number, np.uint64), 0, number)
+        lines = np.argsort(drawn.place, axis=0).T
+    rotation = np.arange(variant.players)[:, None] * variant.robots_per_player
+    return ((lines[:, None, :] + rotation) % robots).reshape(-1, robots)
 
 
 class Engine:

@@ -148,22 +148,13 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         """
         if self._played is None:
             raise RuntimeError("call reset() before step()")
-        agents, engine, asked, seats, limit = self.agents, self._engine, self._asked, self._seats, self._limit
+        agents, engine, asked, seats = self.agents, self._engine, self._asked, self._seats
         if actions.keys() != set(agents):
             self._refuse_agents(actions)
         if not agents:
             return {}, {}, {}, {}, {}
         for agent in agents:
-            try:
-                action = index(actions[agent])
-            except TypeError:
-                raise TypeError(f"{agent}: an action is a whole number, not {actions[agent]!r}") from None
-            if not 0 <= action < limit:
-                raise ValueError(f"{agent}: action {action} is out of range, actions are 0..{limit - 1}")
-            asked[seats[agent]] = action
-        if self._refuse_illegal:
-            self._refuse_cards(agents)
-
+            asked[seats[agent]] = self.check_action(agent, actions[agent])
         engine.step(asked)
         self._played.append(engine.actions.tobytes())
         self._cut_off = self.max_cycles is not None and len(self._played) >= self.max_cycles and not engine.outcome.over[0]
@@ -187,6 +178,25 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         if self.render_mode == "human":
             self.render()
         return observations, rewards, terminations, truncations, infos
+
+    def check_action(self, agent: str, action: Any) -> int:
+        """The action of a playing agent as a number.
+
+        Raises:
+            ValueError: it is out of range, or (with `illegal_action="raise"`) illegal.
+            TypeError: it is not a whole number.
+        """
+        try:
+            number = index(action)
+        except TypeError:
+            raise TypeError(f"{agent}: an action is a whole number, not {action!r}") from None
+        if not 0 <= number < self._limit:
+            raise ValueError(f"{agent}: action {number} is out of range, actions are 0..{self._limit - 1}")
+        if self._refuse_illegal:
+            mask = self._engine.action_mask[0, self._seats[agent]]
+            if not mask[number]:
+                raise ValueError(f"{agent}: action {number} is illegal, legal are {np.flatnonzero(mask).tolist()}")
+        return number
 
     def state(self) -> NDArray[np.float32]:
         """The whole position, for centralised critics: `state_layout.size` entries float32, as `player_0` would see it in the
@@ -344,13 +354,6 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         why = "is out or its game is over" if agent in self._seats else "is no agent of this environment"
         raise ValueError(f"an action for {agent}, which {why}; these agents play: {', '.join(self.agents) or 'none, call reset()'}")
 
-    def _refuse_cards(self, agents: list[str]) -> None:
-        for agent in agents:
-            p = self._seats[agent]
-            mask = self._engine.action_mask[0, p]
-            if not mask[self._asked[p]]:
-                raise ValueError(f"{agent}: action {self._asked[p]} is illegal, legal are {np.flatnonzero(mask).tolist()}")
-
 
 _SNAPSHOT_KEYS = {
     *("version", "variant", "round", "line", "hands", "tables", "limbs", "revealed", "bitten", "winner", "placement"),
@@ -431,9 +434,25 @@ def parallel_env(
     )
 
 
+class GetBitAECEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """The players choose one after another, without seeing a choice of the round, and the round is played after the last."""
+
+    def step(self, action: int | None) -> None:
+        """Take the action of `agent_selection`; a wrong one is refused at once, and can be mended.
+
+        Raises:
+            ValueError: see `GetBitParallelEnv.check_action`.
+            TypeError: likewise.
+        """
+        agent = self.agent_selection
+        if not (self.terminations[agent] or self.truncations[agent]):
+            self.env.check_action(agent, action)
+        super().step(action)
+
+
 def raw_env(*args: Any, **kwargs: Any) -> AECEnv:
-    """`parallel_env` as an AEC environment: the players choose one after another, and the round is played after the last."""
-    return parallel_to_aec_wrapper(parallel_env(*args, **kwargs))
+    """`parallel_env` as an AEC environment (`GetBitAECEnv`)."""
+    return GetBitAECEnv(parallel_env(*args, **kwargs))
 
 
 def env(*args: Any, **kwargs: Any) -> AECEnv:

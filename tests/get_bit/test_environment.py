@@ -391,6 +391,25 @@ def test_aec_is_the_same_game() -> None:
             aec.step(None)
 
 
+def test_a_wrong_action_is_refused_at_once_in_the_aec_form_and_can_be_mended() -> None:
+    aec = getbit_env.env(illegal_action="raise")
+    aec.reset(seed=0)
+    aec.step(0)
+    for wrong, error, message in (
+        (7, ValueError, "player_1: action 7 is out of range"),
+        ("x", TypeError, "player_1: an action is a whole number"),
+    ):
+        with pytest.raises(error, match=message):
+            aec.step(wrong)
+        assert aec.agent_selection == "player_1"
+    for card in (1, 2, 3):
+        aec.step(card)
+    with pytest.raises(ValueError, match="player_0: action 0 is illegal"):
+        aec.step(0)
+    aec.step(4)
+    assert aec.agent_selection == "player_1"
+
+
 def test_registered_once_in_each_registry() -> None:
     importlib.reload(getbit_env)
     env = pettingzoo.make("parallel", ID, players=5)
