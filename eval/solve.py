@@ -14,8 +14,11 @@ import time
 
 from tqdm import tqdm
 
+from getbit_env.exact.many_players import ManySolution
 from getbit_env.exact.positions import Progress
-from getbit_env.exact.two_players import solved, table_path
+from getbit_env.exact.solved import solved
+from getbit_env.exact.tables import table_path
+from getbit_env.exact.two_players import Solution
 from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
 
 
@@ -76,25 +79,45 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     path = table_path(variant)
     seconds, size = time.perf_counter() - begun, path.stat().st_size
-    result = {
+    common = {
         "variant": variant.name,
-        "values": solution.starting_values(),
         "positions": solution.positions.count,
         "positions_by_rounds_played": [int(n) for n in solution.positions.first[1:] - solution.positions.first[:-1]],
-        "certificate_gap": solution.gap,
         "seconds": seconds,
         "table": str(path),
         "table_bytes": size,
     }
     if arguments.json:
-        print(json.dumps(result))
-        return 0
-    print(f"{variant}: value to the owner of the front robot, on -1..1, by the owners of the starting line")
-    for line, value in solution.starting_values().items():
-        print(f"  {line}  {value:+.6f}")
-    print(f"{solution.positions.count:,} positions; primal and dual of each agree to {solution.gap:.1e}")
-    print(f"{seconds:.0f} s; table of {size / 1e6:.1f} MB in {path}")
+        print(json.dumps({**as_json(solution), **common}))
+    else:
+        print(f"{variant}: {as_text(solution)}")
+        print(f"{solution.positions.count:,} positions; {seconds:.0f} s; table of {size / 1e6:.1f} MB in {path}")
     return 0
+
+
+def as_json(solution: Solution | ManySolution) -> dict[str, object]:
+    """What was found, in full precision."""
+    if isinstance(solution, Solution):
+        return {"values": solution.starting_values(), "certificate_gap": solution.gap}
+    return {
+        "win_by_starting_place": solution.start.tolist(),
+        "gain": solution.gain,
+        "most_regret_of_a_position": solution.regret,
+        "positions_off_the_principal_branch": solution.branches,
+    }
+
+
+def as_text(solution: Solution | ManySolution) -> str:
+    """The same to read."""
+    if isinstance(solution, Solution):
+        lines = ["value to the owner of the front robot, on -1..1, by the owners of the starting line"]
+        lines += [f"  {line}  {value:+.6f}" for line, value in solution.starting_values().items()]
+        return "\n".join([*lines, f"primal and dual of each position agree to {solution.gap:.1e}"])
+    lines = ["an equilibrium (there can be others); chance of winning by place in the starting line"]
+    lines += [f"  {place}  {win:.4f}" for place, win in enumerate(solution.start, 1)]
+    lines.append(f"exact gain of a best response to it: {solution.gain:.1e}, mean over the places")
+    lines.append(f"regret in any one position: at most {solution.regret:.1e}")
+    return "\n".join([*lines, f"positions in which the principal branch of logit equilibria was lost: {solution.branches}"])
 
 
 if __name__ == "__main__":

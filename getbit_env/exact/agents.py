@@ -1,4 +1,4 @@
-"""Agents that play what was computed: the equilibrium of the two-player game, and best responses."""
+"""Agents that play what was computed: equilibria, and best responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel
 from getbit_env.exact.best_response import low_bit
-from getbit_env.exact.positions import Index, Positions
+from getbit_env.exact.many_players import ManySolution, load_many
+from getbit_env.exact.positions import AT_ONCE, Positions, check_numbered, expand
 from getbit_env.exact.tables import TableError, load_table, save_table
 from getbit_env.exact.two_players import Solution, Stage, load_solution, new_stage, solve_position
 from getbit_env.get_bit.engine import game_streams
@@ -134,69 +135,80 @@ class BestResponse(PositionAgent):
 
 
 @kernel
-def _solve_strategies(
-    index: Index,
-    values: NDArray[np.float64],
-    numbers: NDArray[np.int64],
-    strategies: NDArray[np.float64],
-    stage: Stage,
-) -> None:
-    """Write optimal strategies of both roles, `[G, 2, A]`, of some positions, `[G]`."""
+def _solve_strategies(values: NDArray[np.float64], strategies: NDArray[np.float64], stage: Stage) -> None:
+    """Write optimal strategies of both roles, `[G, 2, A]`, of the positions just expanded, `[G]`."""
     work = stage.work
-    cards = work.options.shape[1]
+    cards = work.options.shape[2]
     strategies[:] = 0
-    for g in range(numbers.shape[0]):
-        solve_position(index, values, numbers[g], stage)
+    for k in range(strategies.shape[0]):
+        solve_position(values, k, stage)
         for p in range(2):
             chances = stage.game.row if p == 0 else stage.game.column
-            for i in range(work.choices[2 * p]):
-                for j in range(work.choices[2 * p + 1]):
-                    action = low_bit(work.options[2 * p, i]) * cards + low_bit(work.options[2 * p + 1, j])
-                    strategies[g, p, action] = chances[i * work.choices[2 * p + 1] + j]
+            for i in range(work.choices[k, 2 * p]):
+                for j in range(work.choices[k, 2 * p + 1]):
+                    action = low_bit(work.options[k, 2 * p, i]) * cards + low_bit(work.options[k, 2 * p + 1, j])
+                    strategies[k, p, action] = chances[i * work.choices[k, 2 * p + 1] + j]
 
 
-class Equilibrium(PositionAgent):
-    """Plays an optimal strategy of the two-player game: on average over both seats it can't lose to anyone.
+class Strategies:
+    """Optimal strategies of the two-player game, solved from the table of values when their position is met, and kept.
 
-    Strategies are solved from the table of values when their position is met, and kept.
+    Attributes:
+        positions: the numbering.
     """
 
-    name = "equilibrium"
+    def __init__(self, solution: Solution) -> None:
+        self.positions, self._values = solution.positions, solution.values
+        self._slot = np.full(self.positions.count, -1)  # of a position in `_kept`
+        self._kept = np.empty((0, 2, self.positions.variant.actions))
+        self._stage = new_stage(self.positions.index)
 
-    def __init__(self, solution: Solution | None = None) -> None:
-        """Make the agent.
-
-        Args:
-            solution: the solved game; by default the one of the cache folder (`python -m eval.solve`), read at `reset`.
-        """
-        self._given = self._solution = solution
-
-    def positions_of(self, variant: Variant) -> Positions:
-        """See `PositionAgent`."""
-        if variant.players != 2:
-            raise ValueError(f"{self.name} plays games for two players, not {variant}")
-        if self._given is not None and self._given.positions.variant != variant:
-            raise ValueError(f"this solution is of {self._given.positions.variant}, not {variant}")
-        if self._solution is None or self._solution.positions.variant != variant:
-            self._solution = load_solution(variant)
-            self._slot = np.empty(0, np.int64)
-        positions = self._solution.positions
-        if getattr(self, "_slot", np.empty(0)).size != positions.count:
-            self._slot = np.full(positions.count, -1)
-            self._kept = np.empty((0, 2, variant.actions))
-            self._stage = new_stage(positions.index)
-        return positions
-
-    def policy(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `PositionAgent`."""
-        assert self._solution is not None
+    def chances(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The distribution, `[B, A]`, in each role, `[B]`, of the positions, `[B]`."""
         new = np.unique(numbers[self._slot[numbers] < 0])
         if len(self._kept) + len(new) > MOST_KEPT:
             self._slot[:] = -1
             self._kept = self._kept[:0]
             new = np.unique(numbers)
-        strategies = np.empty((len(new), 2, self._kept.shape[2]))
-        _solve_strategies(self._solution.positions.index, self._solution.values, new, strategies, self._stage)
-        self._slot[new] = len(self._kept) + np.arange(len(new))
-        self._kept = np.concatenate([self._kept, strategies]) if len(new) else self._kept
-        return self._kept[self._slot[numbers], roles]
+        if len(new):
+            strategies = np.empty((len(new), *self._kept.shape[1:]))
+            for begin in range(0, len(new), AT_ONCE):
+                expand(self.positions.index, new[begin : begin + AT_ONCE], self._stage.work)
+                _solve_strategies(self._values, strategies[begin : begin + AT_ONCE], self._stage)
+            self._slot[new] = len(self._kept) + np.arange(len(new))
+            self._kept = np.concatenate([self._kept, strategies])
+        distribution: NDArray[np.float64] = self._kept[self._slot[numbers], roles]
+        return distribution
+
+
+class Equilibrium(PositionAgent):
+    """Plays an equilibrium.
+
+    With two players it can't lose to anyone on average over both seats. With more players it only says that nobody gains by
+    leaving an equilibrium that all others keep to; against others it can do worse than its equal share.
+    """
+
+    name = "equilibrium"
+
+    def __init__(self, solution: Solution | ManySolution | None = None) -> None:
+        """Make the agent.
+
+        Args:
+            solution: the solved game; by default the one of the cache folder (`python -m eval.solve`), read at `reset`.
+        """
+        self._given = solution
+        self._strategies: Strategies | ManySolution | None = Strategies(solution) if isinstance(solution, Solution) else solution
+
+    def positions_of(self, variant: Variant) -> Positions:
+        """See `PositionAgent`."""
+        if self._given is not None and self._given.positions.variant != variant:
+            raise ValueError(f"this solution is of {self._given.positions.variant}, not {variant}")
+        check_numbered(variant)
+        if self._strategies is None or self._strategies.positions.variant != variant:
+            self._strategies = Strategies(load_solution(variant)) if variant.players == 2 else load_many(variant)
+        return self._strategies.positions
+
+    def policy(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `PositionAgent`."""
+        assert self._strategies is not None
+        return self._strategies.chances(numbers, roles)

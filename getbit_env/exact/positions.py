@@ -21,12 +21,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from math import comb
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel
+from getbit_env.exact.tables import read_kept, save_table
 from getbit_env.get_bit.observations import Layout, View, new_record, observe
 from getbit_env.get_bit.rules import (
     Games,
@@ -40,6 +43,7 @@ from getbit_env.get_bit.rules import (
 )
 from getbit_env.get_bit.variants import Variant
 
+AT_ONCE = 64  # positions that are expanded together
 MOST_CODES = 1 << 33  # 1.6 GB of bits and counts
 Progress = Callable[[str, int, int], None]  # what is going on, how much of it is done, and of how much
 W = TypeVar("W")
@@ -69,17 +73,18 @@ class Index(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What one thread works in: the joint choices of one position and where they lead."""
+    """What one thread works in: the joint choices of some positions, `[K]`, and where they lead."""
 
     games: Games  # [R, J]
     cards: NDArray[np.uint8]  # [R, J]
     outcome: Outcome
     scratch: Scratch
     pays: NDArray[np.float32]
-    options: NDArray[np.uint8]  # [R, cards] cards in each robot's hand, as bits
-    choices: NDArray[np.int64]  # [R] how many; 1 for a robot that is out
-    successor: NDArray[np.int64]  # [J] code, then number, of the position that follows; -1, then N, if the game is over
-    role: NDArray[np.uint8]  # [P, J] the role in it of the player in role p
+    options: NDArray[np.uint8]  # [K, R, cards] cards in each robot's hand, as bits
+    choices: NDArray[np.int64]  # [K, R] how many; 1 for a robot that is out
+    joint: NDArray[np.int64]  # [K] how many joint choices
+    successor: NDArray[np.int64]  # [K, J] code or number of the position that follows; -1, or N, if the game is over
+    role: NDArray[np.uint8]  # [K, P, J] the role in it of the player in role p
 
 
 def new_work(index: Index) -> Work:
@@ -93,10 +98,11 @@ def new_work(index: Index) -> Work:
         new_outcome(robots, index.players, joint),
         new_scratch(robots),
         np.zeros(1, np.float32),
-        np.zeros((robots, cards), np.uint8),
-        np.zeros(robots, np.int64),
-        np.zeros(joint, np.int64),
-        np.zeros((index.players, joint), np.uint8),
+        np.zeros((AT_ONCE, robots, cards), np.uint8),
+        np.zeros((AT_ONCE, robots), np.int64),
+        np.zeros(AT_ONCE, np.int64),
+        np.zeros((AT_ONCE, joint), np.int64),
+        np.zeros((AT_ONCE, index.players, joint), np.uint8),
     )
 
 
@@ -167,25 +173,25 @@ def set_position(index: Index, code: int, games: Games, first: int, last: int) -
 
 
 @kernel
-def _read_codes(index: Index, work: Work, joint: int) -> None:
-    """The codes of the positions in `work.games`, and the roles of their players."""
+def _read_codes(index: Index, work: Work, k: int) -> None:
+    """The codes of the positions in `work.games`, and the roles of their players, as what position `k` leads to."""
     robots, players = work.games.place.shape[0], index.players
-    for g in range(joint):
+    for g in range(work.joint[k]):
         line, limbs_key = 0, 0
         for r in range(robots):
             line += work.games.limbs[r, g] > 0
         if index.rules.robots_per_player == 1:
             for p in range(players):
-                work.role[p, g] = work.games.place[p, g]
+                work.role[k, p, g] = work.games.place[p, g]
         elif work.outcome.over[g]:
             for p in range(players):
-                work.role[p, g] = work.outcome.finish[p, g] - 1
+                work.role[k, p, g] = work.outcome.finish[p, g] - 1
         else:
             front_owner = 0 if work.games.place[0, g] == 0 or work.games.place[1, g] == 0 else 1
-            work.role[0, g] = front_owner
-            work.role[1, g] = 1 - front_owner
+            work.role[k, 0, g] = front_owner
+            work.role[k, 1, g] = 1 - front_owner
         if work.outcome.over[g]:
-            work.successor[g] = -1
+            work.successor[k, g] = -1
             continue
         code = 0
         for r in range(robots):
@@ -195,72 +201,73 @@ def _read_codes(index: Index, work: Work, joint: int) -> None:
                 limbs_key += limbs * index.limbs_power[place]
                 if index.rules.robots_per_player == 2 and place == 0:
                     code += (np.int64(work.games.place[r ^ 1, g]) - 1) * index.power[line]
-        work.successor[g] = index.layer_start[index.layer_at[limbs_key]] + code
+        work.successor[k, g] = index.layer_start[index.layer_at[limbs_key]] + code
 
 
 # --- a round --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def expand(index: Index, code: int, work: Work) -> int:
-    """Play every joint choice of a position.
+def _expand(index: Index, codes: NDArray[np.int64], numbered: bool, work: Work) -> None:
+    """Play every joint choice of at most `AT_ONCE` positions; `work` then holds what they lead to, as codes or as numbers.
 
     Joint choices are numbered with the choice of robot 0 as the slowest digit, so that of two own robots the one nearer the
-    front comes first, as in actions; each robot's choices are its cards in ascending order.
-
-    Returns:
-        How many joint choices there are; `work` holds what they lead to, as codes.
+    front comes first, as in actions; each robot's choices are its cards in ascending order. What is done with the result is
+    left to other kernels: the rules are long to compile, and everything that calls them is compiled with them.
     """
     games = work.games
-    set_position(index, code, games, 0, 1)
     robots = games.place.shape[0]
-    joint = 1
-    for r in range(robots):
-        hand, n = np.int64(games.hand[r, 0]), 0
-        work.options[r, 0] = 0
-        while hand:
-            work.options[r, n] = hand & -hand
-            hand &= hand - 1
-            n += 1
-        work.choices[r] = max(n, 1)
-        joint *= work.choices[r]
-    set_position(index, code, games, 0, joint)
-    run = joint
-    for r in range(robots):
-        cards = work.cards[r]
-        outer = run
-        run //= work.choices[r]
-        for begin in range(0, joint, outer):
-            for i in range(work.choices[r]):
-                cards[begin + i * run : begin + (i + 1) * run] = work.options[r, i]
-    play_round(index.rules, games, work.cards, work.pays, np.float32(0), work.scratch, work.outcome, 0, joint)
-    _read_codes(index, work, joint)
-    return joint
-
-
-@kernel
-def expand_number(index: Index, number: int, work: Work) -> int:
-    """As `expand`, from a number, with `work.successor` as numbers, the number of positions where the game is over."""
-    joint = expand(index, code_of(index, number), work)
-    end = index.counts[index.counts.shape[0] - 1]
-    for g in range(joint):
-        code = work.successor[g]
-        work.successor[g] = end if code < 0 else number_of(index, code)
-    return joint
-
-
-@kernel
-def _mark_successors(index: Index, first_word: int, last_word: int, base: int, marks: NDArray[np.uint8], work: Work) -> None:
-    """Mark what follows from the reachable positions of some words; `marks` begins at code `base`."""
-    for word in range(first_word, last_word):
-        bits = index.words[word]
-        while bits != np.uint64(0):
-            low = bits & (~bits + np.uint64(1))
-            bits ^= low
-            joint = expand(index, word * 64 + _ones(low - np.uint64(1)), work)
+    end = index.counts[index.counts.shape[0] - 1] if numbered else 0
+    for k in range(codes.shape[0]):
+        set_position(index, codes[k], games, 0, 1)
+        joint = 1
+        for r in range(robots):
+            hand, n = np.int64(games.hand[r, 0]), 0
+            work.options[k, r, 0] = 0
+            while hand:
+                work.options[k, r, n] = hand & -hand
+                hand &= hand - 1
+                n += 1
+            work.choices[k, r] = max(n, 1)
+            joint *= work.choices[k, r]
+        work.joint[k] = joint
+        set_position(index, codes[k], games, 0, joint)
+        run = joint
+        for r in range(robots):
+            cards = work.cards[r]
+            outer = run
+            run //= work.choices[k, r]
+            for begin in range(0, joint, outer):
+                for i in range(work.choices[k, r]):
+                    cards[begin + i * run : begin + (i + 1) * run] = work.options[k, r, i]
+        play_round(index.rules, games, work.cards, work.pays, np.float32(0), work.scratch, work.outcome, 0, joint)
+        _read_codes(index, work, k)
+        if numbered:
             for g in range(joint):
-                if work.successor[g] >= 0:
-                    marks[work.successor[g] - base] = 1
+                code = work.successor[k, g]
+                work.successor[k, g] = end if code < 0 else number_of(index, code)
+
+
+@kernel
+def _find_codes(index: Index, numbers: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
+    for i in range(numbers.shape[0]):
+        codes[i] = code_of(index, numbers[i])
+
+
+def expand(index: Index, numbers: NDArray[np.int64], work: Work) -> None:
+    """Play every joint choice of the positions `numbers`, at most `AT_ONCE`; see `_expand`."""
+    codes = np.empty(len(numbers), np.int64)
+    _find_codes(index, numbers, codes)
+    _expand(index, codes, True, work)
+
+
+@kernel
+def _mark_successors(work: Work, count: int, base: int, marks: NDArray[np.uint8]) -> None:
+    """Mark what follows from the first `count` positions of `work`; `marks` begins at code `base`."""
+    for k in range(count):
+        for g in range(work.joint[k]):
+            if work.successor[k, g] >= 0:
+                marks[work.successor[k, g] - base] = 1
 
 
 # --- observations ---------------------------------------------------------------------------------------------------------
@@ -404,10 +411,21 @@ class Positions:
                 here, there, end = (int(code) for code in wave_start[wave : wave + 3])
                 marks = np.zeros(end - there, np.uint8)
 
-                def mark(begin: int, stop: int, work: Work, base: int = there, marks: NDArray[np.uint8] = marks) -> None:
-                    _mark_successors(index, begin, stop, base, marks, work)
+                bits = np.unpackbits(index.words[here // 64 : there // 64].view(np.uint8), bitorder="little")
+                codes = here + np.flatnonzero(bits)
 
-                workers.run(mark, here // 64, there // 64, 256)
+                def mark(
+                    begin: int,
+                    stop: int,
+                    work: Work,
+                    codes: NDArray[np.int64] = codes,
+                    base: int = there,
+                    marks: NDArray[np.uint8] = marks,
+                ) -> None:
+                    _expand(index, codes[begin:stop], False, work)
+                    _mark_successors(work, stop - begin, base, marks)
+
+                workers.run(mark, 0, len(codes), AT_ONCE)
                 index.words[there // 64 : end // 64] = np.packbits(marks, bitorder="little").view(np.uint64)
                 progress("finding positions", end, int(wave_start[-1]))
         counts = np.zeros(length + 1, np.int64)
@@ -416,6 +434,17 @@ class Positions:
         self.count = int(counts[-1])
         self.first = counts[wave_start // 64]
         self.starts = np.arange(index.patterns)
+
+    @classmethod
+    def kept(cls, variant: Variant, folder: Path | None, *, threads: int, progress: Progress) -> Positions:
+        """The positions of a variant, whose search is kept in a folder if there is one, and taken from there if it was."""
+        found = read_kept(folder, "words", "numbering", variant)
+        if found is not None and "words" in found[1]:
+            return cls(variant, found[1]["words"])
+        positions = cls(variant, threads=threads, progress=progress)
+        if folder is not None:
+            save_table(folder / "words.npz", "numbering", variant, {}, words=positions.index.words)
+        return positions
 
     @property
     def waves(self) -> int:
@@ -450,12 +479,28 @@ class Positions:
         return numbers, roles
 
 
-def _codes(variant: Variant) -> tuple[Index, NDArray[np.int64]]:
-    """The numbering of a variant without its bits, and the first code of each wave, a multiple of 64."""
+def check_numbered(variant: Variant) -> None:
+    """Refuse a variant whose positions are not numbered, or too many.
+
+    Raises:
+        ValueError: with the reason.
+    """
     if variant.memory:
         raise ValueError(f"positions of {variant} are not numbered: those of the face-up game are, the same game for who remembers")
     if variant.players == 3 and variant.robots_per_player == 2:
         raise ValueError(f"positions of {variant} are not numbered: three players with two robots each have too many")
+    hands = sum(comb(variant.cards, left) for left in range(variant.pick_up_at + 1, variant.cards + 1))
+    patterns = 3 if variant.robots_per_player == 2 else 1
+    codes = patterns * sum((variant.limbs * hands) ** line for line in range(variant.last_line + 1, variant.robots + 1))
+    if codes > MOST_CODES:
+        raise ValueError(
+            f"{variant} is too large to be solved: its positions have {codes:.1e} codes, and {MOST_CODES:.1e} is the most"
+        )
+
+
+def _codes(variant: Variant) -> tuple[Index, NDArray[np.int64]]:
+    """The numbering of a variant without its bits, and the first code of each wave, a multiple of 64."""
+    check_numbered(variant)
     rules, robots = variant.rules, variant.robots
     hands = np.array([mask for mask in range(rules.deck + 1) if mask.bit_count() > rules.pick_up_at], np.uint8)
     digit = np.full(256, -1, np.int64)
@@ -463,11 +508,6 @@ def _codes(variant: Variant) -> tuple[Index, NDArray[np.int64]]:
     power = np.array([len(hands) ** k for k in range(robots + 1)], np.int64)
     limbs_power = np.array([(rules.limbs + 1) ** k for k in range(robots)], np.int64)
     patterns = 3 if variant.robots_per_player == 2 else 1
-    codes = patterns * sum(rules.limbs**line * len(hands) ** line for line in range(rules.last_line + 1, robots + 1))
-    if codes > MOST_CODES:
-        raise ValueError(
-            f"{variant} is too large to be solved: its positions have {codes:.1e} codes, and {MOST_CODES:.1e} is the most"
-        )
     layers = [
         (rules.limbs * robots - sum(limbs), limbs + (0,) * (robots - line))
         for line in range(robots, rules.last_line, -1)

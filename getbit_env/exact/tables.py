@@ -8,6 +8,7 @@ import os
 import sys
 import zipfile
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,18 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "getbit-env"
 
 
+@cache
 def rules_digest() -> str:
     """Hex digest of the sources that say what a number in a table means: the rules, and the numbering of positions."""
     digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
     for name in ("get_bit/rules.py", "exact/positions.py"):
-        digest.update((package / name).read_bytes().replace(b"\r\n", b"\n"))
+        digest.update((Path(__file__).parents[1] / name).read_bytes().replace(b"\r\n", b"\n"))
     return digest.hexdigest()
+
+
+def table_path(variant: Variant) -> Path:
+    """The file of a solved variant in the cache folder."""
+    return cache_folder() / f"{variant.name}-solved.npz"
 
 
 def save_table(path: Path, kind: str, variant: Variant, facts: dict[str, Any], **arrays: NDArray[Any]) -> None:
@@ -113,3 +119,13 @@ def load_table(path: Path, kind: str, variant: Variant | None = None) -> tuple[V
     if found["digest"] != rules_digest() or found["rules"] != list(its_variant.rules):
         raise TableError(f"{path} was computed by other rules (those of version {found['version']}) than this package plays")
     return its_variant, found["facts"], arrays
+
+
+def read_kept(folder: Path | None, name: str, kind: str, variant: Variant) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+    """Facts and arrays that an interrupted computation kept, None where there are none that can be used."""
+    if folder is None:
+        return None
+    try:
+        return load_table(folder / f"{name}.npz", kind, variant)[1:]
+    except (FileNotFoundError, TableError):
+        return None

@@ -78,7 +78,7 @@ def test_it_forgets_strategies_rather_than_fill_the_memory(solution, monkeypatch
         assert (
             forgetful.probabilities(observation[first : first + 10], mask[first : first + 10]) == kept[first : first + 10]
         ).all()
-        assert len(forgetful._kept) <= 20
+        assert len(forgetful._strategies._kept) <= 20
 
 
 def test_it_plays_what_its_probabilities_say_by_its_seed(solution):
@@ -103,8 +103,8 @@ def test_rows_with_nothing_to_choose_are_answered_and_strange_ones_refused(solut
 def test_what_it_does_not_play_is_refused(solution, tmp_path, monkeypatch):
     begins = np.ones(1, np.bool_)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    with pytest.raises(ValueError, match="for two players"):
-        Equilibrium().reset(Layout(parse_variant("4p")), begins, 0)
+    with pytest.raises(ValueError, match="three players with two robots"):
+        Equilibrium().reset(Layout(parse_variant("3p")), begins, 0)
     with pytest.raises(ValueError, match="default observation"):
         Equilibrium().reset(Layout(VARIANT, Options(last=True)), begins, 0)
     with pytest.raises(ValueError, match="solution is of"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from getbit_env.exact.positions import Positions, code_of, expand_number, new_work, number_of
+from getbit_env.exact.positions import Positions, code_of, expand, new_work, number_of
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import parse_variant
 from tests.exact.brute_force import all_situations
@@ -38,8 +38,8 @@ def test_a_round_leads_to_the_next_wave_or_to_the_end(name):
     for wave in range(positions.waves):
         first, last = positions.first[wave : wave + 2]
         for number in range(first, last):
-            joint = expand_number(positions.index, number, work)
-            following = work.successor[:joint]
+            expand(positions.index, np.array([number]), work)
+            following = work.successor[0, : work.joint[0]]
             assert (
                 ((following >= last) & (following < positions.first[min(wave + 2, positions.waves)]))
                 | (following == positions.count)

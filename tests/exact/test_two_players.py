@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from eval.solve import main
+from getbit_env.exact import solved as solved_module
 from getbit_env.exact import tables, two_players
-from getbit_env.exact.tables import TableError, cache_folder
-from getbit_env.exact.two_players import PATTERNS, load_solution, save_solution, solve_two_players, solved, table_path
+from getbit_env.exact.solved import solved
+from getbit_env.exact.tables import TableError, cache_folder, table_path
+from getbit_env.exact.two_players import PATTERNS, load_solution, save_solution, solve_two_players
 from getbit_env.get_bit.variants import parse_variant
 from tests.exact.brute_force import begin, equilibrium_value
 
@@ -143,9 +145,9 @@ def test_an_interrupted_solve_goes_on_where_it_was(tmp_path):
     assert "wave-5.npz" in kept
     solved_before = two_players._solve_positions
 
-    def solve_no_more_of_the_last_wave(index, values, first, last, stage):
+    def solve_no_more_of_the_last_wave(values, first, last, stage):
         assert first < whole.positions.first[5]
-        return solved_before(index, values, first, last, stage)
+        return solved_before(values, first, last, stage)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two_players, "_solve_positions", solve_no_more_of_the_last_wave)
@@ -190,6 +192,6 @@ def test_command_prints_one_json_object(capsys):
 def test_command_says_what_is_wrong(capsys, monkeypatch):
     assert main(["--variant", "2p-memory"]) == 2
     assert "face-up" in capsys.readouterr().err
-    monkeypatch.setattr(two_players, "save_solution", lambda _solution: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(solved_module, "save_solution", lambda _solution: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert main(["--variant", "2p-3c-1l"]) == 1
     assert "No space left" in capsys.readouterr().err
