@@ -11,7 +11,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from getbit_env.bots import BOTS
-from getbit_env.get_bit.variants import Reward, Variant, parse_variant, standard_variant
+from getbit_env.games import find_variant
+from getbit_env.get_bit.variants import Reward, Variant, standard_variant
 from getbit_env.match.ratings import Rating, rate
 from getbit_env.match.runner import LINES
 from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_tables, mixed_tables, play_tournament
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _variant(players: int | None, name: str | None) -> Variant:
-    variant = standard_variant(players or 4) if name is None else parse_variant(name)
+    variant: Variant = standard_variant(players or 4) if name is None else find_variant(name)
     if players is not None and players != variant.players:
         raise ValueError(f"--players {players} and --variant {name} contradict each other")
     return variant

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-
-from getbit_env.get_bit.observations import Layout
 
 
 @runtime_checkable
@@ -26,11 +24,11 @@ class Agent(Protocol):
     uses no random numbers, and `options` (`observations.Options`) what it wants to see beyond the default.
     """
 
-    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+    def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
         """Some games begin.
 
         Args:
-            layout: what the columns of observations mean; `layout.variant` is the game.
+            layout: what the columns of observations mean, a `Layout` of the game that is played; `layout.variant` is its variant.
             begins: `[B]`, the rows whose next observation is the first of a game.
             seed: given once, before anything else, when all rows begin and the agent forgets what it knew; later None.
         """

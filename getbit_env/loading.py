@@ -7,6 +7,7 @@ from pathlib import Path
 
 from getbit_env.agent import Agent
 from getbit_env.bots import BOTS
+from getbit_env.games import GET_BIT, package_of
 from getbit_env.network import FILE, load_network
 
 PACKAGE = Path(__file__).parent
@@ -33,8 +34,10 @@ def load_agent(spec: str) -> Agent:
     Raises:
         ValueError: nothing is called so, or it is no agent; the message says what was looked for.
     """
-    if spec in BOTS:
-        return BOTS[spec]()
+    bots = BOTS if package_of(spec) == GET_BIT else importlib.import_module(f"{package_of(spec)}.bots").BOTS
+    if spec in bots:
+        made: Agent = bots[spec]()
+        return made
     if spec in shipped_agents():
         return load_network(SHIPPED / spec / FILE, spec)
     folder = Path(spec)
@@ -45,7 +48,7 @@ def load_agent(spec: str) -> Agent:
     module, colon, attribute = spec.partition(":")
     if colon:
         return _import_agent(spec, module, attribute)
-    known = ", ".join([*BOTS, *shipped_agents()])
+    known = ", ".join([*bots, *shipped_agents()])
     raise ValueError(f"no agent {spec!r}: it is none of {known}, no folder, and not module:attribute")
 
 

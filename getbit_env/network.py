@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from getbit_env.get_bit import ID
+from getbit_env.games import find_variant, game_of
 from getbit_env.get_bit.engine import game_streams
-from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.get_bit.variants import Variant, parse_variant
 from getbit_env.sampling import sample
 
 FILE = "policy.safetensors"
@@ -34,8 +33,8 @@ class NetworkAgent:
     def __init__(
         self,
         layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
-        variant: Variant,
-        options: Options | None = None,
+        variant: Any,
+        options: Any = None,
         *,
         name: str = "network",
         about: dict[str, str] | None = None,
@@ -45,23 +44,25 @@ class NetworkAgent:
         Raises:
             ValueError: the layers don't fit each other, or the observation and the actions of the variant.
         """
-        self.name, self.variant, self.options = name, variant, options or Options()
+        game = game_of(variant)
+        self.name, self.variant, self.options = name, variant, options or game.Options()
         self.layers, self.about = layers, about or {}
         sizes = [weight.shape for weight, _ in layers]
-        wanted = (Layout(variant, self.options).size, variant.actions)
+        self._layout = game.Layout(variant, self.options)
+        wanted = (self._layout.size, variant.actions)
         if (sizes[0][1], sizes[-1][0]) != wanted or any(a[0] != b[1] for a, b in pairwise(sizes)):
             raise ValueError(
                 f"layers {sizes} don't lead from {wanted[0]} entries of an observation of {variant} to {wanted[1]} actions"
             )
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 
-    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+    def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `Agent`.
 
         Raises:
             ValueError: the games show their players something else than what the network was trained on.
         """
-        if layout.view != Layout(self.variant, self.options).view:
+        if layout.view != self._layout.view:
             raise ValueError(
                 f"{self.name} was trained on {self.variant} with {self.options}, not on {layout.variant} with {layout.options}"
             )
@@ -89,7 +90,14 @@ class NetworkAgent:
 
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
         """See `Agent`."""
-        return sample(self.probabilities(observation, action_mask), self._streams, self._counters)
+        chooses = np.flatnonzero(observation.any(axis=1))
+        if 2 * len(chooses) > len(observation):
+            probabilities = self.probabilities(observation, action_mask)
+        else:  # most have nothing to choose, as where players decide one after another
+            probabilities = np.zeros(action_mask.shape)
+            probabilities[:, 0] = 1
+            probabilities[chooses] = self.probabilities(observation[chooses], action_mask[chooses])
+        return sample(probabilities, self._streams, self._counters)
 
     def __repr__(self) -> str:
         return f"NetworkAgent({self.name!r}, {self.variant})"
@@ -103,7 +111,12 @@ def save_network(path: Path, agent: NetworkAgent) -> None:
             np.ascontiguousarray(weight, np.float32),
             np.ascontiguousarray(bias, np.float32),
         )
-    fixed = {"env": ID, "variant": agent.variant.name, "options": json.dumps(agent.options.__dict__), "activation": "tanh"}
+    fixed = {
+        "env": game_of(agent.variant).id,
+        "variant": agent.variant.name,
+        "options": json.dumps(agent.options.__dict__),
+        "activation": "tanh",
+    }
     temporary = path.with_suffix(".part")
     save_file(tensors, temporary, {**agent.about, **fixed})
     temporary.replace(path)
@@ -121,6 +134,11 @@ def load_network(path: Path, name: str) -> NetworkAgent:
             layers = [(file.get_tensor(f"{k}.weight"), file.get_tensor(f"{k}.bias")) for k in range(len(file.keys()) // 2)]
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged or holds no policy: {error}") from error
-    if about.get("env") != ID or about.get("activation") != "tanh":
-        raise ValueError(f"{path} holds a policy of {about.get('env', 'no known environment')}, this is {ID}")
-    return NetworkAgent(layers, parse_variant(about["variant"]), Options(**json.loads(about["options"])), name=name, about=about)
+    try:
+        variant = find_variant(about.get("variant", ""))
+    except ValueError as error:
+        raise ValueError(f"{path} holds a policy of no known game: {error}") from error
+    game = game_of(variant)
+    if about.get("env") != game.id or about.get("activation") != "tanh":
+        raise ValueError(f"{path} holds a policy of {about.get('env', 'no known environment')}, this is {game.id}")
+    return NetworkAgent(layers, variant, game.Options(**json.loads(about["options"])), name=name, about=about)

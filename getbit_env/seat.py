@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel
 from getbit_env.agent import Agent
-from getbit_env.get_bit.engine import Engine
-from getbit_env.get_bit.observations import Options
+from getbit_env.games import game_of
 from getbit_env.get_bit.rules import random_bits
-from getbit_env.get_bit.variants import Reward, Variant
+from getbit_env.get_bit.variants import Reward
 
 Table = Agent | Sequence[Agent]  # who sits around the learner: one agent in all other seats, or one for each, from the next seat on
 
@@ -34,7 +33,7 @@ class SeatStep(NamedTuple):
     final_observation: NDArray[np.float32]  # [n, D] what the learner saw at the end of those
     finish: NDArray[np.uint8]  # [n] the learner's finishing place in those, 0 if they were cut off
     total: NDArray[np.float64]  # [n] the learner's rewards over those
-    length: NDArray[np.int64]  # [n] rounds that the learner played in those
+    length: NDArray[np.int64]  # [n] decisions of the learner in those: rounds, where all decide at once
     table: NDArray[np.int64]  # [n] number of the table that played those, as `set_tables` gave it
 
 
@@ -56,7 +55,9 @@ class _Share:
 class SeatBatch:
     """A batch of G games in which one seat is the learner's.
 
-    A game in which the learner's fate is decided begins anew at once; what the learner saw at its end is handed out first.
+    A game in which the learner's fate is decided begins anew at once; what the learner saw at its end is handed out first. Where
+    players decide one after another (the engine then has `choosing`), a step goes from a decision of the learner to its next one,
+    or to the end, and its reward is the sum of all in between.
 
     Attributes:
         engine: the games.
@@ -68,13 +69,13 @@ class SeatBatch:
 
     def __init__(
         self,
-        variant: Variant,
+        variant: Any,
         games: int,
         tables: Table | Sequence[Table],
         *,
         seat: int | None = None,
         seed: int | None = None,
-        options: Options | None = None,
+        options: Any = None,
         reward: Reward | str = Reward.WIN,
         limb_reward: float = 0.0,
         max_cycles: int | None = None,
@@ -101,7 +102,9 @@ class SeatBatch:
         if games < 1:
             raise ValueError(f"there is at least one game, not {games}")
         self.variant = variant
-        self.engine = Engine(variant, games, seed=seed, options=options, reward=reward, limb_reward=limb_reward)
+        shaping = {"limb_reward": limb_reward} if limb_reward else {}
+        self.engine = game_of(variant).Engine(variant, games, seed=seed, options=options, reward=reward, **shaping)
+        self._in_turns = hasattr(self.engine, "choosing")
         self.max_cycles = max_cycles
         self.fixed_seat = np.full(games, -1 if seat is None else seat, np.int64)
         self.seat = np.zeros(games, np.int64)
@@ -173,19 +176,25 @@ class SeatBatch:
         if actions.shape != (engine.size,) or actions.min() < 0 or actions.max() >= limit:
             raise ValueError(f"actions are {engine.size} whole numbers 0..{limit - 1}, not {actions!r}")
         self._actions[games, self.seat] = actions
-        for share in self._shares:
-            self._ask(share)
+        if not self._in_turns:
+            for share in self._shares:
+                self._ask(share)
         engine.play(self._actions)
 
         finish = engine.outcome.finish[self.seat, games]
         reward = engine.outcome.reward[self.seat, games]
+        cut = engine.outcome.over > 0  # if the learner did not finish
+        if self._in_turns:
+            self._play_on(finish, reward, cut)
         self._total += reward
         self._length += 1
         terminated = finish > 0
-        truncated = ~terminated & (self._length >= self.max_cycles) if self.max_cycles is not None else np.zeros_like(terminated)
+        truncated = ~terminated & cut
+        if self.max_cycles is not None:
+            truncated |= ~terminated & (self._length >= self.max_cycles)
         ends = terminated | truncated
         done = np.flatnonzero(ends)
-        engine.observe(np.where(ends, np.uint8(2), np.uint8(1)))
+        engine.observe(np.where(ends, np.uint8(2), np.uint8(not self._in_turns)))  # in turns the learner's decision is seen already
         step = SeatStep(
             reward=reward,
             terminated=terminated,
@@ -221,6 +230,34 @@ class SeatBatch:
                 for agent, seats in zip(share.agents, share.seats, strict=True):
                     agent.reset(engine.layout, np.repeat(mine, seats.stop - seats.start), None)
         engine.observe(begin)
+        if self._in_turns:
+            begins &= ~engine.choosing()[self._games, self.seat]
+            over = ~begins
+            self._play_on(np.zeros(engine.size, np.uint8), np.zeros(engine.size, np.float32), over)
+            if (over & begins).any():  # a game that the learner lost before it had anything to decide is none
+                self._begin((over & begins).astype(np.uint8))
+
+    def _play_on(self, finish: NDArray[np.uint8], reward: NDArray[np.float32], over: NDArray[np.bool_]) -> None:
+        """The others play until the learner decides in every game that is not over.
+
+        Args:
+            finish: `[G]`, the learner's finishing places; those that it gets are written.
+            reward: `[G]`, of the learner; what it gets is added.
+            over: `[G]`, games that are over, or in which nobody is to play; those that end are marked.
+        """
+        engine = self.engine
+        waits = ~over
+        while True:
+            engine.observe(waits.astype(np.uint8))
+            waits &= ~over & ~engine.choosing()[self._games, self.seat]
+            if not waits.any():
+                return
+            for share in self._shares:
+                self._ask(share)
+            engine.play(self._actions, waits.astype(np.uint8))
+            finish |= engine.outcome.finish[self.seat, self._games]
+            reward += engine.outcome.reward[self.seat, self._games]
+            over |= engine.outcome.over > 0
 
     def _look(self) -> None:
         self.observation = self.engine.observation[self._games, self.seat]

@@ -36,8 +36,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from tqdm import tqdm
 
-from getbit_env import parse_variant, standard_variant
-from getbit_env.get_bit.observations import Options
+from getbit_env import standard_variant
+from getbit_env.games import find_variant, game_of
 from getbit_env.get_bit.variants import Variant
 from getbit_env.loading import load_agent
 from getbit_env.match import MatchResult, play_match
@@ -66,7 +66,7 @@ class Common:
     half_limbs: bool = option(False, "the longer game")
     pick_up_at: int = option(2, "a hand of so many cards takes its table back, 2 or 1")
     three_player_ending: str = option("skip_loser", "skip_loser or literal")
-    variant: str = option("", "name of a variant, in place of the five options above")
+    variant: str = option("", "name of a variant of any game, in place of the five options above")
     observe_last: bool = option(False, "see the last cards in the face-up game too")
     identity: bool = option(False, "see whose robot each one is in the face-up game too")
     history: bool = option(False, "see all past rounds")
@@ -110,7 +110,8 @@ class Common:
     def game(self) -> Variant:
         """The variant to train on."""
         if self.variant:
-            return parse_variant(self.variant)
+            named: Variant = find_variant(self.variant)
+            return named
         return standard_variant(
             self.players,
             memory=self.memory,
@@ -120,9 +121,13 @@ class Common:
         )
 
     @property
-    def options(self) -> Options:
-        """What the learner sees."""
-        return Options(last=self.observe_last, identity=self.identity, history=self.history)
+    def options(self) -> Any:
+        """What the learner sees: `Options` of the game."""
+        asked = {"last": self.observe_last, "identity": self.identity, "history": self.history}
+        try:
+            return game_of(self.game).Options(**{name: True for name, on in asked.items() if on})
+        except TypeError as error:
+            raise ValueError(f"{self.game} has nothing of the kind to show: {error}") from error
 
     def at(self, frames: int, name: str) -> float:
         """The value that an option with a schedule has after so many decisions: from `name` to `name_end`."""

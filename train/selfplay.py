@@ -24,7 +24,8 @@ from tqdm import tqdm
 
 from getbit_env.loading import load_agent
 from getbit_env.network import FILE, save_network
-from getbit_env.sb3 import SAMPLING, GetBitVecEnv, OpponentPool, Past, WinRate, network_of
+from getbit_env.sb3 import SAMPLING, OpponentPool, Past, SeatVecEnv, WinRate, network_of
+from getbit_env.seat import SeatBatch
 from train.run import (
     Common,
     append_evaluation,
@@ -174,16 +175,9 @@ class Run(BaseCallback):
 
 def make_model(config: Config) -> MaskablePPO:
     """The learner over its games."""
-    env = GetBitVecEnv(
-        config.games,
-        "random",
-        variant=config.game,
-        seed=config.seed,
-        reward=config.reward,
-        observe_last=config.observe_last,
-        identity=config.identity,
-        history=config.history,
-    )
+    anybody = load_agent(config.evaluation_tables[0])  # a leg begins with setting the tables
+    batch = SeatBatch(config.game, config.games, anybody, seed=config.seed, options=config.options, reward=config.reward)
+    env = SeatVecEnv(batch)
     return MaskablePPO(
         "MlpPolicy",
         env,

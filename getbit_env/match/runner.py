@@ -11,7 +11,6 @@ any number of processes gives the same result.
 
 from __future__ import annotations
 
-import itertools
 import math
 import signal
 import threading
@@ -30,10 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.agent import Agent
-from getbit_env.get_bit.engine import Engine, game_streams
-from getbit_env.get_bit.observations import Options
-from getbit_env.get_bit.rules import new_games, start_games
-from getbit_env.get_bit.variants import Reward, Variant, choice, parse_variant
+from getbit_env.games import find_variant, game_of
+from getbit_env.get_bit.variants import Reward, Variant, choice
 from getbit_env.loading import load_agent
 from getbit_env.match.statistics import Estimate, estimate
 
@@ -173,7 +170,8 @@ def play_match(
     Raises:
         ValueError: the line-up does not fit the variant, a name is unknown, or there are too few lines.
     """
-    variant = parse_variant(variant) if isinstance(variant, str) else variant
+    variant = find_variant(variant)
+    assert not isinstance(variant, str)  # for the type checker, which can't know the variants of all games
     if len(line_up) != variant.players:
         raise ValueError(f"{variant} has {variant.players} players, the line-up {len(line_up)}")
     if lines < LEAST_LINES:
@@ -210,7 +208,7 @@ class _Seats(NamedTuple):
 
     agent: Agent
     seats: list[int]
-    engine: Engine
+    engine: Any
     observation: NDArray[np.float32]  # [G, seats, D]
     action_mask: NDArray[np.int8]  # [G, seats, A]
 
@@ -250,13 +248,14 @@ class Table:
         own = dict(agents)
         self._agents = [one if not isinstance(one, str) else own[one] if one in own else load_agent(one) for one in first]
         self.names = _names(first)
-        self._all_lines = math.factorial(variant.robots)
+        self._game = game_of(variant)
+        self._all_lines = self._game.number_of_starts(variant)
         deterministic = all(getattr(agent, "deterministic", False) for agent in self._agents)
         self._enumerated = lines >= self._all_lines
         self.exact = self._enumerated and deterministic
         blocks = 1 if deterministic else math.ceil(lines / self._all_lines)
         self.lines = blocks * self._all_lines if self._enumerated else lines
-        self._engines: dict[tuple[int, Options], Engine] = {}
+        self._engines: dict[tuple[int, Any], Any] = {}
 
     def play(self, chunk: int) -> _Chunk | Failure:
         """Play the lines of a chunk in all rotations."""
@@ -266,12 +265,12 @@ class Table:
         engines = list({id(table.engine): table.engine for table in tables}.values())
         engine = engines[0]
         finish = np.zeros((players, games), np.uint8)
-        bites = np.zeros((self._variant.robots, games), np.uint8)
+        bites = np.zeros_like(getattr(engine.outcome, "bitten", finish))
         running = np.ones(games, np.uint8)
         seeing = running.copy()
         actions = np.zeros((games, players), np.int64)
         for each in engines:
-            each.start(lines=lines)
+            each.start(None, lines)
         try:
             for number, table in enumerate(tables):
                 seeds = np.random.SeedSequence((self._seed, 1, chunk, number)).generate_state(1)
@@ -287,7 +286,7 @@ class Table:
                 if np.logical_and(engine.replaced, running[:, None]).any():
                     self._refuse(tables, engine.replaced & running[:, None], actions)
                 finish += engine.outcome.finish
-                bites += engine.outcome.bitten
+                bites += getattr(engine.outcome, "bitten", 0)  # only robots are bitten
                 seeing[:] = running
                 running &= ~engine.outcome.over & 1
         except _AgentError as error:
@@ -295,27 +294,17 @@ class Table:
             return Failure(name, reason)
         return self._add_up(finish, bites, int(engine.state.rounds.sum(dtype=np.int64)))
 
-    def _rotations(self, chunk: int) -> NDArray[np.int64]:
-        """`[lines * players, R]`: the lines of a chunk, each followed by its renamed ones."""
+    def _rotations(self, chunk: int) -> Any:
+        """The lines of a chunk, each followed by its renamed ones."""
         first = chunk * LINES_PER_CHUNK
         number = min(LINES_PER_CHUNK, self.lines - first)
-        robots, each = self._variant.robots, self._variant.robots_per_player
-        if self._enumerated:
-            orders = np.array(list(itertools.permutations(range(robots))))
-            lines = orders[np.arange(first, first + number) % self._all_lines]
-        else:
-            drawn = new_games(robots, number)
-            streams = game_streams(np.random.SeedSequence((self._seed, 0)), number, first)
-            start_games(self._variant.rules, drawn, np.ones(number, np.uint8), streams, np.zeros(number, np.uint64), 0, number)
-            lines = np.argsort(drawn.place, axis=0).T
-        rotation = np.arange(self._variant.players)[:, None] * each
-        return ((lines[:, None, :] + rotation) % robots).reshape(-1, robots)
+        return self._game.rotated_starts(self._variant, self._seed, first, number, self._enumerated)
 
     def _sit_down(self, agent: Agent, seats: list[int], games: int) -> _Seats:
-        options = getattr(agent, "options", None) or Options()
+        options = getattr(agent, "options", None) or self._game.Options()
         engine = self._engines.get((games, options))
         if engine is None:
-            engine = self._engines[games, options] = Engine(self._variant, games, seed=0, options=options)
+            engine = self._engines[games, options] = self._game.Engine(self._variant, games, seed=0, options=options)
         observation = np.empty((games, len(seats), engine.layout.size), np.float32)
         return _Seats(agent, seats, engine, observation, np.empty((games, len(seats), self._variant.actions), np.int8))
 
@@ -374,7 +363,7 @@ class Table:
         for number, seats in enumerate(self._seats):
             agent_of[seats] = number
         base = len(self._seats) ** np.arange(players)
-        by_place = agent_of[np.argsort(finish, axis=0)]
+        by_place = agent_of[np.argsort(finish[:, finish.any(axis=0)], axis=0)]  # a draw has no order
         orders: Counter[tuple[str, ...]] = Counter()
         for code, times in zip(*np.unique(base @ by_place, return_counts=True), strict=True):
             orders[tuple(self.names[code // unit % len(self._seats)] for unit in base)] += int(times)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from getbit_env.agent import Agent
-from getbit_env.get_bit.variants import Reward, Variant, choice, parse_variant
+from getbit_env.games import find_variant
+from getbit_env.get_bit.variants import Reward, Variant, choice
 from getbit_env.loading import load_agent
 from getbit_env.match.runner import LINES, MatchResult, play_match
 from getbit_env.match.statistics import Estimate
@@ -125,7 +126,8 @@ def play_tournament(
     Raises:
         ValueError: there are fewer than two agents, a name is unknown or stands twice, or the file comes from another tournament.
     """
-    variant = parse_variant(variant) if isinstance(variant, str) else variant
+    variant = find_variant(variant)
+    assert not isinstance(variant, str)  # for the type checker, which can't know the variants of all games
     agents = tuple(agents)
     if len(agents) < 2 or len(set(agents)) < len(agents):
         raise ValueError(f"a tournament has two or more agents with different names, not {', '.join(agents) or 'none'}")

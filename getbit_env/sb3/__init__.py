@@ -6,6 +6,6 @@ except ImportError as error:
     raise ImportError('getbit_env.sb3 needs Stable-Baselines3: pip install "getbit-env[sb3]"') from error
 
 from getbit_env.sb3.callbacks import SAMPLING, OpponentPool, Past, WinRate, network_of
-from getbit_env.sb3.vec_env import GetBitVecEnv
+from getbit_env.sb3.vec_env import GetBitVecEnv, SeatVecEnv
 
-__all__ = ["SAMPLING", "GetBitVecEnv", "OpponentPool", "Past", "WinRate", "network_of"]
+__all__ = ["SAMPLING", "GetBitVecEnv", "OpponentPool", "Past", "SeatVecEnv", "WinRate", "network_of"]

@@ -23,70 +23,28 @@ from getbit_env.seat import SeatBatch, Table
 Named = Table | str | Sequence["Named"]
 
 
-class GetBitVecEnv(VecEnv):
-    """A batch of games as a `VecEnv`, with the learner in one seat of each.
+class SeatVecEnv(VecEnv):
+    """A batch of games of any kind as a `VecEnv`, with the learner in one seat of each; `GetBitVecEnv` is that of Get Bit!.
 
     Observations are `[num_envs, D]` float32 of zeros and ones (`layout`), actions `Discrete(A)`. An episode ends when the
     learner's fate is decided, in the middle of the game or at its end; the game then begins anew. Its last info holds
-    `terminal_observation`, `TimeLimit.truncated`, and `episode` with `r` (sum of rewards), `l` (rounds), `t` (seconds since this
-    object was made), `win` (1.0 or 0.0), `placement` (finishing place, 0 if it was cut off) and `table` (see `set_opponents`).
+    `terminal_observation`, `TimeLimit.truncated`, and `episode` with `r` (sum of rewards), `l` (decisions of the learner), `t`
+    (seconds since this object was made), `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none) and `table` (see
+    `set_opponents`).
 
     Attributes:
         batch: the `SeatBatch` behind it.
         layout: what the entries of an observation mean.
     """
 
-    def __init__(
-        self,
-        num_envs: int,
-        opponents: Named = "random",
-        *,
-        variant: Variant | str = "4p",
-        seat: int | None = None,
-        seed: int | None = None,
-        reward: Reward | str = Reward.WIN,
-        limb_reward: float = 0.0,
-        observe_last: bool = False,
-        identity: bool = False,
-        history: bool = False,
-        max_cycles: int | None = None,
-    ) -> None:
-        """Set the tables.
-
-        Args:
-            num_envs: games at a time.
-            opponents: an agent (or its name, see `load_agent`) for all other seats; or a list of tables, each with an equal share
-                of the games, a table being an agent for all other seats or a tuple of agents, one for each, from the seat
-                after the learner's on.
-            variant: the game, or its name.
-            seat: the learner's, or None: drawn anew each game.
-            seed: of lines, seats and agents; with one the same calls give the same bytes.
-            reward: see `parallel_env`.
-            limb_reward: see `parallel_env`.
-            observe_last: see `parallel_env`.
-            identity: see `parallel_env`.
-            history: see `parallel_env`.
-            max_cycles: rounds after which a game is cut off, or None.
-
-        Raises:
-            ValueError: an option is none of those that it may be.
-        """
-        variant = parse_variant(variant) if isinstance(variant, str) else variant
-        self.batch = SeatBatch(
-            variant,
-            num_envs,
-            _load(opponents),
-            seat=seat,
-            seed=seed,
-            options=Options(last=observe_last, identity=identity, history=history),
-            reward=reward,
-            limb_reward=limb_reward,
-            max_cycles=max_cycles,
-        )
-        self.layout = self.batch.engine.layout
+    def __init__(self, batch: SeatBatch) -> None:
+        """Wrap a batch of games."""
+        self.batch = batch
+        self.layout = batch.engine.layout
+        num_envs = batch.engine.size
         self._attributes: dict[str, list[Any]] = {"render_mode": [None] * num_envs}
         self._made = time.perf_counter()
-        super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(variant.actions))
+        super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
 
     def set_opponents(self, opponents: Named) -> list[int]:
         """Change the opponents; games that are going on are finished by those who began them.
@@ -97,11 +55,12 @@ class GetBitVecEnv(VecEnv):
         Returns:
             A number for each table, which the episodes that it plays bear.
         """
-        return self.batch.set_tables(_load(opponents))
+        return self.batch.set_tables(load_table(opponents))
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What the learner may play: `[num_envs, A]`."""
-        return self.batch.action_mask.astype(np.bool_)
+        masks: NDArray[np.bool_] = self.batch.action_mask.astype(np.bool_)
+        return masks
 
     def reset(self) -> NDArray[np.float32]:
         """Begin all games anew, with the seed of the last call of `seed` if there was one since the last reset."""
@@ -109,7 +68,8 @@ class GetBitVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = [{} for _ in range(self.num_envs)]
-        return self.batch.observation
+        seen: NDArray[np.float32] = self.batch.observation
+        return seen
 
     def step_async(self, actions: NDArray[np.integer]) -> None:
         """Take the learner's actions, `[num_envs]`."""
@@ -198,10 +158,63 @@ class GetBitVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
 
-def _load(opponents: Named) -> Any:
+class GetBitVecEnv(SeatVecEnv):
+    """A batch of games of Get Bit!; all that it can do is said in `SeatVecEnv`. An episode's length is in rounds."""
+
+    def __init__(
+        self,
+        num_envs: int,
+        opponents: Named = "random",
+        *,
+        variant: Variant | str = "4p",
+        seat: int | None = None,
+        seed: int | None = None,
+        reward: Reward | str = Reward.WIN,
+        limb_reward: float = 0.0,
+        observe_last: bool = False,
+        identity: bool = False,
+        history: bool = False,
+        max_cycles: int | None = None,
+    ) -> None:
+        """Set the tables.
+
+        Args:
+            num_envs: games at a time.
+            opponents: an agent (or its name, see `load_agent`) for all other seats; or a list of tables, each with an equal share
+                of the games, a table being an agent for all other seats or a tuple of agents, one for each, from the seat
+                after the learner's on.
+            variant: the game, or its name.
+            seat: the learner's, or None: drawn anew each game.
+            seed: of lines, seats and agents; with one the same calls give the same bytes.
+            reward: see `parallel_env`.
+            limb_reward: see `parallel_env`.
+            observe_last: see `parallel_env`.
+            identity: see `parallel_env`.
+            history: see `parallel_env`.
+            max_cycles: rounds after which a game is cut off, or None.
+
+        Raises:
+            ValueError: an option is none of those that it may be.
+        """
+        variant = parse_variant(variant) if isinstance(variant, str) else variant
+        batch = SeatBatch(
+            variant,
+            num_envs,
+            load_table(opponents),
+            seat=seat,
+            seed=seed,
+            options=Options(last=observe_last, identity=identity, history=history),
+            reward=reward,
+            limb_reward=limb_reward,
+            max_cycles=max_cycles,
+        )
+        super().__init__(batch)
+
+
+def load_table(opponents: Named) -> Any:
     """`opponents` with agents in place of names."""
     if isinstance(opponents, str):
         return load_agent(opponents)
     if isinstance(opponents, list | tuple):
-        return type(opponents)(_load(one) for one in opponents)
+        return type(opponents)(load_table(one) for one in opponents)
     return opponents

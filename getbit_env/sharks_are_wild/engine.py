@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,13 @@ from getbit_env.sharks_are_wild.rules import (
 )
 from getbit_env.sharks_are_wild.variants import KIND_NAMES, Reward, Variant
 
-Deal = tuple[Sequence[int], int]  # kinds of all cards, the first that is dealt first, and the player who begins
+
+class Deal(NamedTuple):
+    """How a game begins."""
+
+    cards: Sequence[int]  # kinds of the whole deck, the first that is dealt first
+    first: int  # the player who begins
+    stream: int | None = None  # key of the game's random stream from here on; None: that which it has
 
 
 class Engine:
@@ -88,10 +96,12 @@ class Engine:
         if deals is None:
             start_games(self.rules, self.state, begin, self.streams, self.counters, 0, self.size)
             return
-        for cards, first in deals:
+        for cards, first, _ in deals:
             check_deal(self.variant, cards, first)
         for g in np.flatnonzero(begin).tolist():
-            cards, first = deals[g]
+            cards, first, stream = deals[g]
+            if stream is not None:
+                self.streams[g], self.counters[g] = stream, 0
             self.state.draw[g] = np.asarray(cards)[::-1]
             deal(self.rules, self.state, g, first)
 
@@ -142,6 +152,34 @@ class Engine:
         decides = np.where(state.stage == BLOCK, state.victim, state.player)
         is_asked: NDArray[np.bool_] = (decides[:, None] == np.arange(self.variant.players)) & (state.stage != OVER)[:, None]
         return is_asked
+
+
+def number_of_starts(variant: Variant) -> float:  # noqa: ARG001 - of the other game it depends on the variant
+    """More than anybody plays."""
+    return math.inf
+
+
+def rotated_starts(variant: Variant, seed: int, first: int, number: int, every: bool) -> list[Deal]:  # noqa: ARG001 - likewise
+    """Deals for a match, each followed by the same with the seats moved on: every player has every hand.
+
+    Args:
+        variant: of the games.
+        seed: from which deals and later shuffles are drawn.
+        first: number of the first deal.
+        number: of deals.
+        every: no deals are enumerated: there are too many.
+
+    Returns:
+        `number * players` deals.
+    """
+    engine = Engine(variant, number)
+    engine.streams = game_streams(np.random.SeedSequence((seed, 0)), number, first)
+    engine.start()
+    cards, begins = engine.state.draw[:, ::-1].tolist(), engine.state.player.tolist()
+    later = game_streams(np.random.SeedSequence((seed, 2)), number, first).tolist()
+    return [
+        Deal(cards[k], (begins[k] + moved) % variant.players, later[k]) for k in range(number) for moved in range(variant.players)
+    ]
 
 
 def check_deal(variant: Variant, cards: Sequence[int], first: int) -> None:

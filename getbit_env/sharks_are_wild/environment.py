@@ -321,7 +321,7 @@ class SharksAreWildEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no typ
         except (KeyError, TypeError) as error:
             raise ValueError(f"a deal is {{'cards': '0S47...', 'first': 0}}, not {deal!r}") from error
         check_deal(self.variant, cards, first)
-        return cards, first
+        return Deal(cards, first)
 
 
 _SNAPSHOT_KEYS = {

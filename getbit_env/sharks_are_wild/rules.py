@@ -75,6 +75,11 @@ class Games(NamedTuple):
     end: NDArray[np.uint8]  # [G] at BLOCK: the end of the victim's run that the Octopus grabs, LOW or HIGH
     turns: NDArray[np.int32]  # [G] turns finished
 
+    @property
+    def rounds(self) -> NDArray[np.int32]:
+        """`turns`, as matches ask for the length of games."""
+        return self.turns
+
 
 class Outcome(NamedTuple):
     """What the last decision did."""

@@ -1,0 +1,610 @@
+"""Bots for Sharks are Wild: agents that need no training. They know what an observation tells, and nothing else.
+
+Each reads its observation back into a position, in which it is player 0, and of other hands the cards are missing that it can't
+know. A policy is a kernel that gives every legal action of a position a score; what is played is one of the best, by lot. The same
+kernels play on in the positions that the Monte-Carlo player makes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import inlined, kernel
+from getbit_env.agent import Agent
+from getbit_env.bots.scripted import Streams, count, pick
+from getbit_env.get_bit.rules import random_bits
+from getbit_env.sharks_are_wild.observations import Layout, View, hand_size, read, unseen
+from getbit_env.sharks_are_wild.rules import (
+    BLOCK,
+    BLOCK_IT,
+    DISCARD,
+    DOLPHIN,
+    DRAW,
+    FROM_DISCARD_PILE,
+    FROM_DRAW_PILE,
+    KINDS,
+    LOW,
+    NUMBER,
+    OCTOPUS,
+    OVER,
+    SHARK,
+    SHARK_AT,
+    STARTER,
+    STEAL,
+    Games,
+    Outcome,
+    Rules,
+    actor,
+    kind_of,
+    legal,
+    new_games,
+    new_outcome,
+    number_of,
+    play,
+    seat_after,
+)
+
+WORLDS = 48  # positions that the Monte-Carlo player makes up for a decision
+CANDIDATES = 5  # actions that it tries
+DOUBT = 1.0
+MOST_ACTIONS = 33
+NEVER = -1e9
+
+# --- positions as a player judges them --------------------------------------------------------------------------------------
+
+
+@inlined
+def _next_number(games: Games, g: int, p: int, end: int) -> int:
+    """The number that would come next at an end of a run; -1 if there is none."""
+    if end == LOW:
+        return int(games.low[g, p]) - 1
+    above = int(games.high[g, p]) + 1
+    return above if above <= 9 else -1
+
+
+@inlined
+def _fits(games: Games, g: int, p: int, number: int) -> bool:
+    return number >= 0 and (number == _next_number(games, g, p, 0) or number == _next_number(games, g, p, 1))
+
+
+@inlined
+def _in_hand(games: Games, g: int, p: int, number: int) -> bool:
+    return 0 <= number <= 9 and number != STARTER and games.hand[g, p, kind_of(number)] > 0
+
+
+@inlined
+def _grabbed(games: Games, g: int, action: int) -> tuple[int, int]:
+    """Victim and number of an Octopus action."""
+    victim = (int(games.player[g]) + 1 + ((action - STEAL) >> 1)) % games.low.shape[1]
+    return victim, int(games.low[g, victim]) if (action - STEAL) & 1 == LOW else int(games.high[g, victim])
+
+
+@inlined
+def _still_fits(rules: Rules, games: Games, g: int, p: int, number: int) -> bool:
+    """A run of `p` that holds this number can still be completed as it lies."""
+    low, high = min(number, int(games.low[g, p])), max(number, int(games.high[g, p]))
+    return high - low < rules.run
+
+
+# --- greedy -----------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _greedy_score(rules: Rules, games: Games, g: int, action: int) -> float:
+    """Play when you can, draw what you need, discard what is least likely to help."""
+    p, stage = actor(games, g), games.stage[g]
+    hand = games.hand[g, p]
+    if stage == BLOCK:
+        return 1.0 if action == BLOCK_IT else 0.0
+    if stage == DRAW:
+        if action != FROM_DISCARD_PILE:
+            return 0.5
+        top = int(games.discard[g, int(games.discard_size[g]) - 1])
+        return 1.0 if top == SHARK or (top < SHARK and _fits(games, g, p, number_of(top))) else 0.0
+    if action >= STEAL:
+        number = _grabbed(games, g, action)[1]
+        return 400.0 if _fits(games, g, p, number) else 300.0
+    if SHARK_AT <= action < DISCARD:
+        return 1000.0 if _in_hand(games, g, p, _next_number(games, g, p, action - SHARK_AT)) else 1001.0
+    if action < SHARK_AT:
+        number = number_of(action - NUMBER)
+        follow = number - 1 if number < STARTER else number + 1
+        return 501.0 if _in_hand(games, g, p, follow) else 500.0
+    kind = action - DISCARD
+    if kind == SHARK:
+        return -100.0
+    if kind == OCTOPUS:
+        return -12.0
+    if kind == DOLPHIN:
+        return -8.0
+    number = number_of(kind)
+    from_starter = abs(number - STARTER)
+    low, high = int(games.low[g, p]), int(games.high[g, p])
+    if from_starter >= rules.run:
+        help_ = 0.0  # no run can hold it
+    elif low <= number <= high or not _still_fits(rules, games, g, p, number):
+        help_ = 10.0 - from_starter  # perhaps in the next run
+    else:
+        help_ = 20.0 - 2 * (low - number if number < low else number - high)
+    return -(help_ - 6.0 * (hand[kind] > 1))
+
+
+@inlined
+def _greedy_set(rules: Rules, games: Games, g: int) -> int:
+    """The set of legal actions that greedy likes best."""
+    may = legal(rules, games, g)
+    best, actions = NEVER, 0
+    for action in range(MOST_ACTIONS):
+        if (may >> action) & 1 != 0:
+            score = _greedy_score(rules, games, g, action)
+            if score > best:
+                best, actions = score, 0
+            if score == best:
+                actions |= 1 << action
+    return actions
+
+
+# --- careful ----------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _run_worth(rules: Rules, cards: int) -> float:
+    """What a run of so many cards is worth, in coins."""
+    return 1.0 if cards >= rules.run else ((cards - 1) / (rules.run - 1)) ** 1.3
+
+
+@inlined
+def _length(games: Games, g: int, p: int) -> int:
+    return int(games.high[g, p]) - int(games.low[g, p]) + 1
+
+
+@inlined
+def _gain(rules: Rules, games: Games, g: int, p: int) -> float:
+    """What one card more in the run of `p` is worth."""
+    cards = _length(games, g, p)
+    return _run_worth(rules, cards + 1) - _run_worth(rules, cards)
+
+
+@inlined
+def _keep(rules: Rules, games: Games, g: int, kind: int, rest: NDArray[np.int64]) -> float:
+    """What a card in the own hand promises, given how many of each kind are not yet seen. Player 0 looks."""
+    copies = int(games.hand[g, 0, kind])
+    if kind == SHARK:
+        return 8.0
+    if kind == OCTOPUS:
+        return 0.5
+    if kind == DOLPHIN:
+        return 0.7 if copies <= 1 else 0.2
+    number = number_of(kind)
+    from_starter = abs(number - STARTER)
+    if from_starter >= rules.run:
+        return 0.0
+    low, high = int(games.low[g, 0]), int(games.high[g, 0])
+    promise = 0.25 * 0.8 ** (from_starter - 1)
+    if (number < low or number > high) and _still_fits(rules, games, g, 0, number):
+        promise = 1.0
+        for between in range(number + 1, low) if number < low else range(high + 1, number):
+            seen = rest[kind_of(between)]
+            promise *= 0.8 if _in_hand(games, g, 0, between) else 0.5 if seen > 1 else 0.3 if seen > 0 else 0.1
+    return promise if copies <= 1 else 0.4 * promise
+
+
+@inlined
+def _gift(rules: Rules, games: Games, g: int, kind: int) -> float:
+    """What the next player gets from a card on top of the discard pile."""
+    p = seat_after(rules, 0, 1)
+    if kind == SHARK:
+        return 1.0 + _gain(rules, games, g, p)
+    return _gain(rules, games, g, p) if kind < SHARK and _fits(games, g, p, number_of(kind)) else 0.0
+
+
+@inlined
+def _has_dolphin(games: Games, g: int, victim: int, hidden: int, rest: NDArray[np.int64]) -> float:
+    """How likely it is that a victim, of whose hand so many cards are hidden, holds a Dolphin."""
+    if games.hand[g, victim, DOLPHIN] > 0:
+        return 1.0
+    cards = 0
+    for kind in range(KINDS):
+        cards += rest[kind]
+    without = 1.0
+    for i in range(hidden):
+        if cards - i > 0:
+            without *= max(0.0, 1.0 - rest[DOLPHIN] / (cards - i))
+    return 1.0 - without
+
+
+@inlined
+def _draws(rules: Rules, games: Games, g: int, kind: int, rest: NDArray[np.int64]) -> float:
+    """What it is worth to draw a card."""
+    if kind == SHARK:
+        return 1.0 + _gain(rules, games, g, 0)
+    if kind < SHARK and _fits(games, g, 0, number_of(kind)) and games.hand[g, 0, kind] == 0:
+        idle = games.hand[g, 0, SHARK] == 0
+        for end in range(2):
+            idle &= not _in_hand(games, g, 0, _next_number(games, g, 0, end))
+        return _gain(rules, games, g, 0) * (1.0 if idle else 0.5)
+    games.hand[g, 0, kind] += 1
+    worth = 0.1 * _keep(rules, games, g, kind, rest)
+    games.hand[g, 0, kind] -= 1
+    return worth
+
+
+@inlined
+def _careful_score(rules: Rules, games: Games, g: int, action: int, rest: NDArray[np.int64], hidden: NDArray[np.int64]) -> float:
+    """Count the cards that are not yet seen; rob by value, keep a Dolphin, give nothing away. All in coins; player 0 decides."""
+    stage = games.stage[g]
+    if stage == BLOCK:
+        if action != BLOCK_IT:
+            return 0.0
+        number = int(games.low[g, 0]) if games.end[g] == LOW else int(games.high[g, 0])
+        loss = _run_worth(rules, _length(games, g, 0)) - _run_worth(rules, _length(games, g, 0) - 1)
+        if _fits(games, g, int(games.player[g]), number):
+            loss += _gain(rules, games, g, int(games.player[g]))
+        return loss - (0.25 if games.hand[g, 0, DOLPHIN] == 1 else 0.0)
+    if stage == DRAW:
+        if action == FROM_DISCARD_PILE:
+            top = int(games.discard[g, int(games.discard_size[g]) - 1])
+            return _draws(rules, games, g, top, rest) + 0.15 * _gift(rules, games, g, top)
+        worth, cards = 0.0, 0
+        if action == FROM_DRAW_PILE:
+            for kind in range(KINDS):
+                if rest[kind] > 0:
+                    cards += rest[kind]
+                    worth += rest[kind] * _draws(rules, games, g, kind, rest)
+        return worth / max(cards, 1)
+    if action >= STEAL:
+        victim, number = _grabbed(games, g, action)
+        loss = _run_worth(rules, _length(games, g, victim)) - _run_worth(rules, _length(games, g, victim) - 1)
+        worth = loss * (0.5 + games.coins[g, victim] / rules.coins) / (rules.players - 1)
+        if _fits(games, g, 0, number):
+            worth += _gain(rules, games, g, 0)
+        return worth * (1.0 - _has_dolphin(games, g, victim, hidden[victim], rest)) - 0.02
+    if DISCARD <= action < BLOCK_IT:
+        kind = action - DISCARD
+        return -0.1 * _keep(rules, games, g, kind, rest) - 0.3 * _gift(rules, games, g, kind)
+    if action < NUMBER:
+        return 0.0
+    if action >= SHARK_AT:
+        number = _next_number(games, g, 0, action - SHARK_AT)
+        worth = 1.0 + _gain(rules, games, g, 0) - 0.01 * rest[kind_of(number)] - 0.1 * _in_hand(games, g, 0, number)
+    else:
+        number = number_of(action - NUMBER)
+        worth = _gain(rules, games, g, 0)
+    follow = number - 1 if number < STARTER else number + 1
+    return worth + 0.03 * _in_hand(games, g, 0, follow)
+
+
+# --- what plays -------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _prefer_any(_view: View, rules: Rules, observation: NDArray[np.float32], games: Games, preferred: NDArray[np.uint64]) -> None:
+    for b in range(observation.shape[0]):
+        if observation[b].any():
+            read(_view, observation[b], games, 0)
+            preferred[b] = np.uint64(legal(rules, games, 0))
+
+
+@kernel
+def _prefer_greedy(view: View, rules: Rules, observation: NDArray[np.float32], games: Games, preferred: NDArray[np.uint64]) -> None:
+    for b in range(observation.shape[0]):
+        if observation[b].any():
+            read(view, observation[b], games, 0)
+            preferred[b] = np.uint64(_greedy_set(rules, games, 0))
+
+
+@kernel
+def _prefer_careful(
+    view: View, rules: Rules, observation: NDArray[np.float32], games: Games, preferred: NDArray[np.uint64]
+) -> None:
+    rest, hidden = np.zeros(KINDS, np.int64), np.zeros(view.players, np.int64)
+    for b in range(observation.shape[0]):
+        if not observation[b].any():
+            continue
+        _look_around(view, observation[b], games, rest, hidden)
+        may = legal(rules, games, 0)
+        best, actions = NEVER, 0
+        for action in range(MOST_ACTIONS):
+            if (may >> action) & 1 != 0:
+                score = _careful_score(rules, games, 0, action, rest, hidden)
+                if score > best + 1e-9:
+                    best, actions = score, 0
+                if score >= best - 1e-9:
+                    actions |= 1 << action
+        preferred[b] = np.uint64(actions)
+
+
+@kernel
+def _look_around(view: View, seen: NDArray[np.float32], games: Games, rest: NDArray[np.int64], hidden: NDArray[np.int64]) -> None:
+    """Read an observation, count what is not seen, and how many cards of each hand are hidden."""
+    read(view, seen, games, 0)
+    unseen(view, games, 0, rest)
+    for p in range(view.players):
+        known = 0
+        for kind in range(KINDS):
+            known += int(games.hand[0, p, kind])
+        hidden[p] = hand_size(view, seen, p) - known
+
+
+@kernel
+def _draw(
+    observation: NDArray[np.float32],
+    preferred: NDArray[np.uint64],
+    keys: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Play an action of every row's set. A row with nothing to decide uses no random number: how long others play is all one."""
+    for b in range(preferred.shape[0]):
+        actions[b] = 0
+        if observation[b].any():
+            counters[b] += np.uint64(1)
+            actions[b] = pick(preferred[b], random_bits(keys[b], counters[b]))
+
+
+@kernel
+def _spread(preferred: NDArray[np.uint64], probabilities: NDArray[np.float64]) -> None:
+    """Every row's set as a uniform distribution, `[B, A]`."""
+    for b in range(preferred.shape[0]):
+        each = 1 / count(preferred[b])
+        for a in range(probabilities.shape[1]):
+            probabilities[b, a] = each * ((preferred[b] >> np.uint64(a)) & np.uint64(1))
+
+
+class Policy(Protocol):
+    """A kernel."""
+
+    def __call__(
+        self, view: View, rules: Rules, observation: NDArray[np.float32], games: Games, preferred: NDArray[np.uint64], /
+    ) -> None:
+        """Write for every row that is not all zero the set of actions that a bot likes best, `[B]`, working in `games`."""
+
+
+class Scripted:
+    """Plays uniformly from the set of actions that its kernel `prefer` writes for each row."""
+
+    prefer: ClassVar[Policy]
+
+    def __init__(self) -> None:
+        self._streams: Streams | None = None
+
+    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `getbit_env.agent.Agent`.
+
+        Raises:
+            ValueError: it is another game.
+        """
+        if not isinstance(layout, Layout):
+            raise ValueError(f"{type(self).__name__} of Sharks are Wild doesn't play {layout.variant}")
+        self._view, self._rules = layout.view, layout.variant.rules
+        if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
+            self._streams = Streams(seed, begins.size)
+
+    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
+        """See `getbit_env.agent.Agent`.
+
+        Raises:
+            RuntimeError: there was no `reset`, or one for another number of rows.
+        """
+        rows = observation.shape[0]
+        if self._streams is None or self._streams.keys.size != rows:
+            raise RuntimeError(f"{type(self).__name__}.act got {rows} rows without a reset for so many")
+        actions = np.empty(rows, np.int64)
+        preferred = self._preferred(observation, action_mask)
+        _draw(observation, preferred, self._streams.keys, self._streams.counters, actions)
+        return actions
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """What `act` draws from: `[B, A]`, a pure function of its arguments."""
+        probabilities = np.empty(action_mask.shape, np.float64)
+        _spread(self._preferred(observation, action_mask), probabilities)
+        return probabilities
+
+    def _preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        preferred = np.full(len(observation), (1 << action_mask.shape[1]) - 1, np.uint64)
+        type(self).prefer(self._view, self._rules, observation, new_games(self._rules, 1), preferred)
+        return preferred
+
+
+class Random(Scripted):
+    """Any legal action, all alike."""
+
+    prefer = staticmethod(_prefer_any)
+
+
+class Greedy(Scripted):
+    """Plays when it can, a Shark before a number before an Octopus; takes what it can play at once; discards what is farthest
+    from its run; always blocks.
+    """
+
+    prefer = staticmethod(_prefer_greedy)
+
+
+class Careful(Scripted):
+    """Weighs in coins what each action is worth, with an eye on the cards that are not yet seen.
+
+    It robs by what the theft brings it, hurts the victim, and how likely a Dolphin is; keeps a Dolphin and uses the last one for
+    a card that matters; and gives the next player nothing on the discard pile.
+    """
+
+    prefer = staticmethod(_prefer_careful)
+
+
+# --- Monte Carlo ------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _copy(games: Games, source: int, target: int) -> None:
+    games.draw[target] = games.draw[source]
+    games.discard[target] = games.discard[source]
+    games.draw_size[target] = games.draw_size[source]
+    games.discard_size[target] = games.discard_size[source]
+    games.hand[target] = games.hand[source]
+    games.taken[target] = games.taken[source]
+    games.low[target] = games.low[source]
+    games.high[target] = games.high[source]
+    games.sharks[target] = games.sharks[source]
+    games.coins[target] = games.coins[source]
+    games.player[target] = games.player[source]
+    games.stage[target] = games.stage[source]
+    games.victim[target] = games.victim[source]
+    games.end[target] = games.end[source]
+    games.turns[target] = games.turns[source]
+
+
+@kernel
+def _imagine(
+    games: Games,
+    rest: NDArray[np.int64],
+    hidden: NDArray[np.int64],
+    cards: NDArray[np.uint8],
+    key: np.uint64,
+    counter: np.uint64,
+) -> np.uint64:
+    """Into game 1 a position that game 0 may be: what is not seen is shuffled and dealt. Returns the numbers drawn."""
+    _copy(games, 0, 1)
+    size = 0
+    for kind in range(KINDS):
+        for _ in range(rest[kind]):
+            cards[size] = kind
+            size += 1
+    for i in range(size - 1, 0, -1):
+        counter += np.uint64(1)
+        j = int(((random_bits(key, counter) >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+        card = cards[i]
+        cards[i] = cards[j]
+        cards[j] = card
+    for p in range(1, hidden.shape[0]):
+        for _ in range(hidden[p]):
+            size -= 1
+            games.hand[1, p, cards[size]] += 1
+    for i in range(size):
+        games.draw[1, i] = cards[i]
+    return counter
+
+
+@kernel
+def _think(
+    view: View,
+    rules: Rules,
+    observation: NDArray[np.float32],
+    worlds: int,
+    games: Games,
+    keys: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    streams: NDArray[np.uint64],
+    drawn: NDArray[np.uint64],
+    joint: NDArray[np.int64],
+    active: NDArray[np.uint8],
+    pays: NDArray[np.float32],
+    outcome: Outcome,
+    actions: NDArray[np.int64],
+) -> None:
+    """Play the action that pays most in positions that may be, if all play greedily from there on.
+
+    Most actions are worth nearly the same, and what is played after them is mostly chance. So greedy's own choice stands unless
+    another action was better by more than `DOUBT` standard errors of the difference, in the same positions with the same luck.
+    """
+    rest, hidden = np.zeros(KINDS, np.int64), np.zeros(view.players, np.int64)
+    cards, tried = np.zeros(rules.deck.shape[0], np.uint8), np.zeros(CANDIDATES, np.int64)
+    ahead, square = np.zeros(CANDIDATES), np.zeros(CANDIDATES)
+    for b in range(observation.shape[0]):
+        actions[b] = 0
+        if not observation[b].any():
+            continue
+        _look_around(view, observation[b], games, rest, hidden)
+        candidates = _candidates(rules, games, tried)
+        ahead[:] = 0.0
+        square[:] = 0.0
+        for _ in range(worlds if candidates > 1 else 0):
+            counters[b] = _imagine(games, rest, hidden, cards, keys[b], counters[b])
+            paid = 0.0
+            for i in range(candidates):
+                _copy(games, 1, 2)
+                streams[2] = keys[b] ^ counters[b]  # the same shuffles and lots after every action
+                drawn[2] = np.uint64(0)
+                wanted, step = tried[i], np.uint64(0)
+                while games.stage[2] != OVER:
+                    joint[2, actor(games, 2)] = wanted
+                    play(rules, games, joint, active, streams, drawn, pays, outcome, 2, 3)
+                    if games.stage[2] != OVER:
+                        step += np.uint64(1)
+                        wanted = pick(np.uint64(_greedy_set(rules, games, 2)), random_bits(~streams[2], step))
+                if i == 0:
+                    paid = outcome.reward[0, 2]
+                else:
+                    ahead[i] += outcome.reward[0, 2] - paid
+                    square[i] += (outcome.reward[0, 2] - paid) ** 2
+        best, actions[b] = 0.0, tried[0]
+        for i in range(1, candidates):
+            surely = ahead[i] - DOUBT * np.sqrt(square[i])
+            if surely > best:
+                best = surely
+                actions[b] = tried[i]
+
+
+@kernel
+def _candidates(rules: Rules, games: Games, tried: NDArray[np.int64]) -> int:
+    """Write the legal actions that greedy likes best, the best one first; returns how many."""
+    left, found = legal(rules, games, 0), 0
+    while left != 0 and found < tried.shape[0]:
+        best, action = 2 * NEVER, 0
+        for a in range(MOST_ACTIONS):
+            if (left >> a) & 1 != 0:
+                score = _greedy_score(rules, games, 0, a)
+                if score > best:
+                    best, action = score, a
+        tried[found] = action
+        found += 1
+        left &= ~(1 << action)
+    return found
+
+
+class MonteCarlo(Scripted):
+    """Makes up positions that agree with what it sees, plays the likelier actions in each and on from there as greedy does, and
+    takes the action that pays most, if it is surely better than greedy's. What it can't see is dealt at random, all cards alike.
+
+    Attributes:
+        worlds: positions that it makes up for a decision.
+    """
+
+    def __init__(self, worlds: int = WORLDS) -> None:
+        """Set how long it thinks.
+
+        Raises:
+            ValueError: it is not at all.
+        """
+        super().__init__()
+        if worlds < 1:
+            raise ValueError(f"worlds is at least 1, not {worlds}")
+        self.worlds = worlds
+
+    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:  # noqa: ARG002 - it is told by the observation what is legal
+        """See `getbit_env.agent.Agent`.
+
+        Raises:
+            RuntimeError: there was no `reset`, or one for another number of rows.
+        """
+        rows, rules, players = len(observation), self._rules, self._rules.players
+        if self._streams is None or self._streams.keys.size != rows:
+            raise RuntimeError(f"MonteCarlo.act got {rows} rows without a reset for so many")
+        actions, pays = np.empty(rows, np.int64), np.full(players + 1, -1 / (players - 1), np.float32)
+        pays[0], pays[1] = 0, 1
+        _think(
+            *(self._view, rules, observation, self.worlds, new_games(rules, 3), self._streams.keys, self._streams.counters),
+            *(np.zeros(3, np.uint64), np.zeros(3, np.uint64), np.zeros((3, players), np.int64), np.ones(3, np.uint8), pays),
+            *(new_outcome(players, 3), actions),
+        )
+        return actions
+
+
+BOTS: dict[str, Callable[[], Agent]] = {
+    "sharks-random": Random,
+    "sharks-greedy": Greedy,
+    "sharks-careful": Careful,
+    "sharks-montecarlo": MonteCarlo,
+}
