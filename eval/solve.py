@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from getbit_env.exact.many_players import ManySolution
 from getbit_env.exact.positions import Progress
-from getbit_env.exact.solved import solved
+from getbit_env.exact.solving import solved
 from getbit_env.exact.tables import table_path
 from getbit_env.exact.two_players import Solution
 from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant

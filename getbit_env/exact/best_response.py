@@ -315,7 +315,7 @@ class Exploitability:
         return float((self.best - self.own).sum(axis=1).mean())
 
 
-def best_response(
+def exploitability(
     agent: Any,
     positions: Positions,
     *,
@@ -402,7 +402,7 @@ def exploiting_line(result: Exploitability, agent: Any) -> str:
     """A game in which the agent is exploited: where most is gained, the best response against the agent's likeliest cards.
 
     Args:
-        result: what `best_response` found.
+        result: what `exploitability` found.
         agent: the agent.
 
     Returns:

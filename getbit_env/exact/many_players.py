@@ -2,7 +2,7 @@
 
 A position is a game for its players over their cards, whose payoffs are the chances of winning from the positions that follow;
 `logit` finds an equilibrium of it. There can be others with other values, so what is found is *an* equilibrium, and the principal
-branch of logit equilibria is what selects it. How good it is as a whole, after rounding, is measured by `best_response`.
+branch of logit equilibria is what selects it. How good it is as a whole, after rounding, is measured by `exploitability`.
 """
 
 from __future__ import annotations

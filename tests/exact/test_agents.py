@@ -6,7 +6,7 @@ import pytest
 from getbit_env.bots import BOTS
 from getbit_env.exact import agents
 from getbit_env.exact.agents import BestResponse, Equilibrium
-from getbit_env.exact.best_response import best_response
+from getbit_env.exact.best_response import exploitability
 from getbit_env.exact.tables import FOLDER_VARIABLE
 from getbit_env.exact.two_players import save_solution, solve_two_players
 from getbit_env.get_bit.engine import Engine
@@ -28,7 +28,7 @@ def ready(solution, rows=1, seed=0):
 
 
 def test_no_best_response_gains_on_it_and_so_no_bot(solution):
-    result = best_response(Equilibrium(solution), solution.positions, least_rate=0)
+    result = exploitability(Equilibrium(solution), solution.positions, least_rate=0)
     starts = solution.positions.starts
     assert result.best == pytest.approx(solution.values[starts], abs=1e-8)
     assert result.own == pytest.approx(solution.values[starts], abs=1e-8)

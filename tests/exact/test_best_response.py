@@ -8,7 +8,7 @@ import pytest
 from eval.exploitability import main
 from getbit_env.bots import BOTS
 from getbit_env.exact.agents import BestResponse
-from getbit_env.exact.best_response import AgentError, best_response, exploiting_line
+from getbit_env.exact.best_response import AgentError, exploitability, exploiting_line
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.tables import TableError
 from getbit_env.get_bit.engine import Engine
@@ -22,7 +22,7 @@ LINES = {2: [[0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1]], 3: [[0, 1, 2]], 4: [[0, 
 
 
 def judge(agent, name, **options):
-    return best_response(agent, Positions(parse_variant(name)), least_rate=0, **options)
+    return exploitability(agent, Positions(parse_variant(name)), least_rate=0, **options)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -164,7 +164,7 @@ def test_an_agent_without_probabilities_or_a_slow_one_is_sent_elsewhere():
     with pytest.raises(AgentError, match=r"no `probabilities`.*lower bound"):
         judge(object(), "2p-3c-1l")
     with pytest.raises(AgentError, match=r"decisions a second.*lower bound"):
-        best_response(Whim(), Positions(parse_variant("2p-3c-1l")), least_rate=1e12)
+        exploitability(Whim(), Positions(parse_variant("2p-3c-1l")), least_rate=1e12)
 
 
 def test_command_prints_one_json_object(capsys, tmp_path):
@@ -178,7 +178,7 @@ def test_command_prints_one_json_object(capsys, tmp_path):
     parse_game(found["exploiting_line"])
     assert (BestResponse.load(tmp_path / "r.npz").answer == result.answer).all()
     assert main(arguments) == 0
-    assert f"NashConv {result.nash_conv:.4f}" in capsys.readouterr().out
+    assert f"NashConv {result.nash_conv:.4g}" in capsys.readouterr().out
 
 
 def test_command_says_what_is_wrong(capsys, tmp_path):

@@ -8,9 +8,9 @@ import pytest
 from eval.solve import main
 from getbit_env.exact import many_players
 from getbit_env.exact.agents import Equilibrium
-from getbit_env.exact.best_response import best_response
+from getbit_env.exact.best_response import exploitability
 from getbit_env.exact.many_players import load_many, save_many, solve_many_players
-from getbit_env.exact.solved import solved
+from getbit_env.exact.solving import solved
 from getbit_env.exact.tables import FOLDER_VARIABLE, TableError, save_table, table_path
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import parse_variant
@@ -27,7 +27,7 @@ def _cache(tmp_path, monkeypatch):
 def test_no_seat_gains_on_the_others(name):
     solution = solve_many_players(parse_variant(name))
     assert solution.regret < 1e-5
-    judged = best_response(Equilibrium(solution), solution.positions, least_rate=0)
+    judged = exploitability(Equilibrium(solution), solution.positions, least_rate=0)
     assert judged.gain < 1e-4
     assert judged.own[0] == pytest.approx(solution.start, abs=1e-3)
     assert solution.start.sum() == pytest.approx(1)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from eval.solve import main
-from getbit_env.exact import solved as solved_module
-from getbit_env.exact import tables, two_players
-from getbit_env.exact.solved import solved
+from getbit_env.exact import solving, tables, two_players
+from getbit_env.exact.solving import solved
 from getbit_env.exact.tables import TableError, cache_folder, table_path
 from getbit_env.exact.two_players import PATTERNS, load_solution, save_solution, solve_two_players
 from getbit_env.get_bit.variants import parse_variant
@@ -192,6 +191,6 @@ def test_command_prints_one_json_object(capsys):
 def test_command_says_what_is_wrong(capsys, monkeypatch):
     assert main(["--variant", "2p-memory"]) == 2
     assert "face-up" in capsys.readouterr().err
-    monkeypatch.setattr(solved_module, "save_solution", lambda _solution: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(solving, "save_solution", lambda _solution: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert main(["--variant", "2p-3c-1l"]) == 1
     assert "No space left" in capsys.readouterr().err

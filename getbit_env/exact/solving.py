@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from getbit_env.exact.agents import Equilibrium
-from getbit_env.exact.best_response import best_response
+from getbit_env.exact.best_response import exploitability
 from getbit_env.exact.many_players import ManySolution, load_many, save_many, solve_many_players
 from getbit_env.exact.positions import Progress, silent
 from getbit_env.exact.tables import TableError, table_path
@@ -43,7 +43,7 @@ def solved(
         save_solution(solution)
     else:
         found = solve_many_players(variant, threads=threads, progress=progress, partial=partial)
-        judged = best_response(
+        judged = exploitability(
             Equilibrium(found), found.positions, name="equilibrium", threads=threads, progress=progress, least_rate=0
         )
         solution = replace(found, gain=judged.gain)
