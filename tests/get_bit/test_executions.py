@@ -327,3 +327,49 @@ def test_actions_are_played_as_the_cards_that_they_mean(name):
         for one, other in zip((*engine.state, *engine.outcome), (*by_cards.state, *by_cards.outcome), strict=True):
             np.testing.assert_array_equal(one, other)
     assert ((engine.state.limbs > 0).sum(axis=0) == variant.last_line).all()
+
+
+# --- random play -----------------------------------------------------------------------------------------------------------
+
+
+def drawn_cards(draw_cards, games: Games, streams: np.ndarray, parts: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Cards drawn for a batch, part by part, and what the counters say then."""
+    cards, counters = np.full_like(games.hand, 99), np.zeros_like(streams)
+    for start, stop in pairwise(parts):
+        draw_cards(games, streams, counters, cards, start, stop)
+    return cards, counters
+
+
+@pytest.mark.parametrize("name", ["4p", "7p", "2p"])
+def test_drawn_cards_are_legal_and_the_same_in_parts_and_in_plain_python(name, plain):
+    variant = parse_variant(name)
+    streams = game_streams(1, 40)
+    for games, _ in whole_games(variant, 40):
+        cards, counters = drawn_cards(rules.draw_cards, games, streams, [0, 40])
+        in_line = games.limbs > 0
+        assert np.array_equal(np.bitwise_count(cards), in_line)
+        assert not (cards & ~games.hand).any()
+        assert (counters == (1 if variant.robots <= 4 else 2)).all()
+        with np.errstate(over="ignore"):
+            others = [
+                drawn_cards(rules.draw_cards, games, streams, [0, 7, 40]),
+                drawn_cards(plain[0].draw_cards, games, streams, [0, 40]),
+            ]
+        for drawn in others:
+            assert np.array_equal(drawn[0], cards)
+            assert np.array_equal(drawn[1], counters)
+
+
+@pytest.mark.parametrize("hand", ["12345", "245", "1234567"])
+def test_every_card_of_a_hand_is_drawn_as_often(hand):
+    variant, size = parse_variant("7p"), 20 * BLOCK + 5
+    games = new_games(variant.robots, size)
+    games.limbs[:] = 1
+    games.hand[:] = mask_of([int(card) for card in hand])
+    cards, _ = drawn_cards(rules.draw_cards, games, game_streams(2, size), [0, size])
+    for robot in range(variant.robots):
+        counts = Counter(cards[robot].tolist())
+        assert counts.keys() == {1 << (int(card) - 1) for card in hand}
+        assert abs(chi_square(counts, len(hand))) < 4
+    pairs = Counter((cards[0].astype(int) * 128 + cards[1]).tolist())
+    assert abs(chi_square(pairs, len(hand) ** 2)) < 4, "the draws of two robots have nothing to do with each other"
