@@ -189,6 +189,8 @@ ROBOT_LIMBS: tuple[tuple[Point, Point, Point], ...] = (
 class Canvas:
     """Draws scenes, as arrays or in a window. Arrays need no display."""
 
+    title = "Get Bit!"
+
     def __init__(self, render_mode: str, fps: float) -> None:
         """Make a canvas.
 
@@ -199,14 +201,14 @@ class Canvas:
         Raises:
             ImportError: pygame is not installed.
         """
-        self._pygame = _import_pygame()
+        self._pygame = import_pygame()
         self._human = render_mode == "human"
         self._fps = fps
         self._clock = self._pygame.time.Clock()
         self._window_open = False
         self._dismissed = False
 
-    def draw(self, scene: Scene) -> NDArray[np.uint8] | None:
+    def draw(self, scene: Any) -> NDArray[np.uint8] | None:
         """Draw a scene.
 
         Returns:
@@ -217,11 +219,15 @@ class Canvas:
         """
         if self._dismissed:
             return None
-        picture = _Drawing(self._pygame, scene).picture()
+        picture = self._picture(scene)
         if self._human:
             self._show(picture)
             return None
         return np.ascontiguousarray(self._pygame.surfarray.array3d(picture).swapaxes(0, 1))
+
+    def _picture(self, scene: Any) -> Any:
+        """A surface with the scene; another game draws another one."""
+        return _Drawing(self._pygame, scene).picture()
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -238,7 +244,7 @@ class Canvas:
                 window = display.set_mode(picture.get_size())
             except self._pygame.error as error:
                 raise RuntimeError(f"no window can be opened ({error}); 'rgb_array' and 'ansi' need no display") from error
-            display.set_caption("Get Bit!")
+            display.set_caption(self.title)
         self._window_open = True
         window.blit(picture, (0, 0))
         display.flip()
@@ -255,11 +261,12 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
     Raises:
         ImportError: pygame is not installed.
     """
-    pygame = _import_pygame()
+    pygame = import_pygame()
     pygame.image.save(_Drawing(pygame, scene).picture(), Path(path))
 
 
-def _import_pygame() -> Any:
+def import_pygame() -> Any:
+    """Import pygame, or say how to get it."""
     try:
         import pygame
     except ImportError as error:
@@ -267,227 +274,18 @@ def _import_pygame() -> Any:
     return pygame
 
 
-class _Drawing:
-    """One picture in the making, on a large surface that is scaled down at last."""
+class Paper:
+    """A large surface with pens, that is scaled down at last. Lengths are pixels of the scaled picture."""
 
-    def __init__(self, pygame: Any, scene: Scene) -> None:
-        self._pygame, self._scene, self._variant = pygame, scene, scene.variant
-        self._width = LEFT + COLUMN * scene.variant.robots + SHARK + RIGHT
-        self._large = pygame.Surface((self._width * FINE, HEIGHT * FINE), 0, 32)
+    def __init__(self, pygame: Any, width: int, height: int) -> None:
+        self._pygame, self._width, self._height = pygame, width, height
+        self._large = pygame.Surface((width * FINE, height * FINE), 0, 32)
         self._fonts: dict[int, Any] = {}  # of this picture only: somebody may call `pygame.quit` before the next
         pygame.font.init()  # fonts need no display
 
-    def picture(self) -> Any:
-        scene = self._scene
-        shark = LEFT + COLUMN * len(scene.line)
-        middles = {robot: LEFT + COLUMN * (place + 0.5) for place, robot in enumerate(scene.line)}
-        middles |= {robot: shark + SHARK + COLUMN * (place + 0.5) for place, robot in enumerate(scene.out)}
-        self._sky()
-        for robot, x in middles.items():
-            self._robot(robot, x)
-        self._shark(shark)
-        self._sea()
-        for robot, x in middles.items():
-            self._card_played(robot, x)
-            self._below_floor(robot, x)
-        self._titles(shark + SHARK / 2)
-        return self._pygame.transform.smoothscale(self._large, (self._width, HEIGHT))
-
-    # The parts of the picture.
-
-    def _sky(self) -> None:
-        for y in range(HEADER, WATER):
-            self._box(0, y, self._width, 1, _mix(SKY_HIGH, SKY_LOW, (y - HEADER) / (WATER - HEADER)))
-        for y in range(WATER - 4, HEIGHT):
-            self._box(0, y, self._width, 1, _mix(SEA_HIGH, SEA_LOW, max(0, min(1, (y - WATER) / (FLOOR - WATER)))))
-        self._polygon([(0, WATER - 5), *self._waves(WATER, 3.5, 72), (self._width, WATER - 5)], SKY_LOW)
-
-    def _sea(self) -> None:
-        """Water in front of all that swims, and the sea floor."""
-        surface, floor = self._waves(WATER, 3.5, 72), self._waves(FLOOR, 3, 190)
-        water = self._pygame.Surface(self._large.get_size(), self._pygame.SRCALPHA, 32)
-        self._pygame.draw.polygon(water, (*SEA_LOW, 90), [(x * FINE, y * FINE) for x, y in surface + floor[::-1]])
-        self._large.blit(water, (0, 0))
-        for a, b in pairwise(surface):
-            self._stroke(a, b, 2.5, WHITE)
-        self._polygon([(0, HEIGHT), *floor, (self._width, HEIGHT)], SAND)
-
-    def _waves(self, y: float, height: float, length: float) -> list[Point]:
-        return [(x, y + height * math.sin(x * math.tau / length)) for x in range(0, self._width + 4, 4)]
-
-    def _robot(self, robot: int, x: float) -> None:
-        """A robot in the line, or a wreck on the sea floor."""
-        color, left, most = self._color(robot), self._scene.limbs[robot], self._variant.limbs
-        if left == 0:
-            self._torso(robot, x, FLOOR + 36, _mix(color, GREY, 0.35))
-            return
-        if most == HALF_LIMBS:
-            halves = [(2, min(2, max(0, left - 2 * number))) for number in range(LIMBS)]
-        elif most <= LIMBS:
-            halves = [(2 * (number < most), 2 * (number < left)) for number in range(LIMBS)]
-        else:
-            halves = [(2, 2)] * LIMBS  # `_bar` tells
-        for number, (joints, (had, has)) in enumerate(zip(ROBOT_LIMBS, halves, strict=True)):
-            self._limb([(x + dx, WATER + dy) for dx, dy in joints], had, has, color, foot=number >= 2)
-        self._torso(robot, x, WATER, color)
-
-    def _torso(self, robot: int, x: float, y: float, color: Color) -> None:
-        """Body and head; `y` is the height of the hips. An owner's second robot has two antennas, a winner's wear crowns."""
-        player, second = divmod(robot, self._variant.robots_per_player)
-        alive, dark = self._scene.limbs[robot] > 0, _mix(color, NIGHT, 0.55)
-        if alive and player == self._scene.winner:
-            crown = ((-17, -97), (-21, -116), (-9, -107), (0, -120), (9, -107), (21, -116), (17, -97))
-            self._polygon([(x + dx, y + dy) for dx, dy in crown], GOLD, _mix(GOLD, NIGHT, 0.55))
-        else:
-            for dx in (-9, 9) if second else (0,):
-                self._stroke((x + dx, y - 96), (x + dx, y - 108), 3, dark)
-                self._disc((x + dx, y - 110), 4, dark)
-        self._rounded(x - 26, y - 66, 52, 66, 12, color, dark)
-        self._rounded(x - 21, y - 98, 42, 30, 10, _mix(color, WHITE, 0.35), dark)
-        for eye in (x - 9, x + 10):
-            self._disc((eye, y - 84), 6.5, WHITE)
-            if alive:
-                self._disc((eye + 2.5, y - 84), 3, INK)  # it looks back at the shark
-            else:
-                for slope in (-3.5, 3.5):
-                    self._stroke((eye - 3.5, y - 84 - slope), (eye + 3.5, y - 84 + slope), 2.2, INK)
-        if alive:
-            self._disc((x, y - 35), 17, dark)
-            self._disc((x, y - 35), 15, WHITE)
-            self._text(robot_name(self._variant, robot), (x, y - 34), 32, INK)
-
-    def _limb(self, joints: list[Point], had: int, left: int, color: Color, *, foot: bool) -> None:
-        """A limb of `had` halves of which `left` are left; the others are drawn as an outline."""
-        pairs = list(pairwise(joints))
-        ghost = _mix(SEA_HIGH, SEA_LOW, 0.4) if foot else SKY_LOW
-        ghost_edge = _mix(ghost, WHITE if foot else GREY, 0.5)
-        for edge, fill, first, last in (
-            (ghost_edge, ghost, left, had),
-            (_mix(color, NIGHT, 0.55), color, 0, left),
-        ):
-            for width, paint in ((17, edge), (12, fill)):
-                for a, b in pairs[first:last]:
-                    self._stroke(a, b, width, paint)
-                if first < last == 2:
-                    end = joints[-1]
-                    if foot:
-                        self._stroke((end[0] - 7, end[1]), (end[0] + 5, end[1]), width, paint)
-                    else:
-                        self._disc(end, width / 2 + 3, paint)
-
-    def _shark(self, left: float) -> None:
-        """The shark, its open mouth towards the back of the line, with what it bit off."""
-
-        def at(*points: Point) -> list[Point]:
-            return [(left + 4 + dx, WATER + 30 + dy) for dx, dy in points]
-
-        back = _smooth(at((6, -12), (34, -30), (78, -40), (124, -32), (162, -12), (180, -3)))
-        belly = _smooth(at((180, 5), (160, 14), (118, 32), (70, 40), (40, 36), (18, 30)))
-        corner = at((54, 6))
-        tail = at((172, -8), (200, -46), (192, 0), (200, 36), (172, 8))
-        fin = _smooth(at((76, -36), (92, -66), (112, -84))) + _smooth(at((112, -84), (110, -58), (124, -30)))
-        edge = _mix(SHARK_BACK, NIGHT, 0.5)
-        for shape in (tail, fin):
-            self._polygon(shape, SHARK_BACK, edge)
-        self._polygon(at((8, -8), (54, 4), (54, 10), (22, 28), (30, 10)), (120, 24, 36))
-        if self._scene.bitten is not None:
-            color = self._color(self._scene.bitten)
-            a, b = at((2, 10), (36, 8))
-            self._stroke(a, b, 17, _mix(color, NIGHT, 0.55))
-            self._stroke(a, b, 12, color)
-            self._disc(a, 9, _mix(color, NIGHT, 0.55))
-            self._disc(a, 6.5, color)
-        self._polygon(back + belly + corner, SHARK_BACK, edge)
-        self._polygon([*_smooth(at((172, 4), (140, 10), (96, 14), (54, 10))), *reversed(belly[:-1])], SHARK_BELLY)
-        self._polygon([*belly, *corner, *back], None, edge)
-        self._teeth(at((12, -9), (48, 3)), 7)
-        self._teeth(at((46, 11), (22, 27)), -7)
-        self._disc(at((48, -19))[0], 5.5, WHITE)
-        self._disc(at((46, -19))[0], 3, INK)
-        for a, b in pairwise(at((40, -27), (54, -23))):  # a frown
-            self._stroke(a, b, 2.5, edge)
-        for dx in (74, 82, 90):
-            self._polygon(at((dx, -14), (dx - 4, 6)), None, edge)
-        self._polygon(at((96, 22), (124, 20), (122, 52)), SHARK_BACK, edge)
-
-    def _teeth(self, jaw: list[Point], height: float) -> None:
-        """Five triangles along a jaw."""
-        for i in range(5):
-            a, tip, b = (_between(jaw[0], jaw[1], (i + share) / 5) for share in (0.05, 0.6, 0.95))
-            self._polygon([a, (tip[0], tip[1] + height), b], WHITE)
-
-    def _card_played(self, robot: int, x: float) -> None:
-        """Above the robot: the card that it played last, and what became of it."""
-        scene, card = self._scene, self._scene.revealed[robot]
-        if card is None:
-            return
-        tied = robot in scene.tied
-        self._card(card, (x, 88), (34, 44), 34, _mix(WHITE, GREY, 0.45) if tied else WHITE, self._color(robot))
-        badges = [("tied", SLATE)] * tied + [("bitten", RED)] * (robot == scene.bitten) + [("eaten", RED)] * (robot == scene.eaten)
-        widths = [10 + 7.5 * len(word) for word, _ in badges]
-        left = x - (sum(widths) + 4 * (len(widths) - 1)) / 2
-        for (word, color), width in zip(badges, widths, strict=True):
-            self._rounded(left, 114, width, 18, 9, color, color)
-            self._text(word, (left + width / 2, 123), 18, WHITE)
-            left += width + 4
-
-    def _below_floor(self, robot: int, x: float) -> None:
-        """Below the robot: its name and owner, and its cards."""
-        scene, variant, color = self._scene, self._variant, self._color(robot)
-        owner, left = robot // variant.robots_per_player, scene.limbs[robot]
-        name, finish = f"{robot_name(variant, robot)} player_{owner}", scene.placement[owner]
-        ink = WHITE if owner == 1 else INK  # the blue alone is dark
-        self._rounded(x - 64, NAMES - 12, 128, 24, 12, color, _mix(color, NIGHT, 0.55))
-        if finish is None:
-            self._text(name, (x, NAMES + 1), 21, ink)
-        else:
-            self._text(name, (x - 57, NAMES + 1), 21, ink, "left")
-            self._text(_ordinal(finish), (x + 57, NAMES + 1), 21, ink, "right")
-        if left == 0:
-            self._text("out", (x, HANDS), 22, SLATE)
-            return
-        if variant.limbs > LIMBS and variant.limbs != HALF_LIMBS:
-            self._bar(left, variant.limbs, x)
-        size, step = (17, 24), 19  # seven cards fit into a column
-        first = x - step * (variant.cards - 1) / 2
-        for number in range(1, variant.cards + 1):
-            at = (first + step * (number - 1), HANDS)
-            if number in scene.hands[robot]:
-                self._card(number, at, size, 21, WHITE, SLATE)
-            else:
-                self._rounded(at[0] - 8.5, at[1] - 12, *size, 4, _mix(SAND, GREY, 0.12), _mix(SAND, GREY, 0.4))
-        for i, number in enumerate(scene.tables[robot]):
-            self._card(number, (first + step * i, TABLES), size, 21, SLATE if variant.memory else WHITE, SLATE)
-
-    def _titles(self, under_shark: float) -> None:
-        scene, variant = self._scene, self._variant
-        self._box(0, 0, self._width, HEADER, NIGHT)
-        self._text(f"Round {scene.rounds}" if scene.rounds else "Start", (16, HEADER / 2), 36, WHITE, "left")
-        self._text(scene.news, (152, HEADER / 2), 24, WHITE if scene.winner is None else GOLD, "left")
-        self._text("front", (LEFT / 2, WATER + 28), 22, WHITE)
-        self._polygon([(14, WATER + 46), (26, WATER + 39), (26, WATER + 53)], WHITE)
-        self._stroke((26, WATER + 46), (58, WATER + 46), 3, WHITE)
-        self._text("hand", (12, HANDS), 22, SLATE, "left")
-        self._text("table", (12, TABLES - 7 * variant.memory), 22, SLATE, "left")
-        if variant.memory:
-            self._text("face down", (12, TABLES + 9), 16, SLATE, "left")
-        self._text("Get Bit!", (under_shark, HANDS), 26, SLATE)
-        self._text(str(variant), (under_shark, TABLES), 17, SLATE)
-
-    # What the parts are made of.
-
-    def _color(self, robot: int) -> Color:
-        return OWNERS[robot // self._variant.robots_per_player]
-
-    def _card(self, number: int, at: Point, size: Point, font: int, fill: Color, edge: Color) -> None:
-        self._rounded(at[0] - size[0] / 2, at[1] - size[1] / 2, *size, size[0] / 4, fill, edge)
-        self._text(str(number), (at[0], at[1] + 1), font, WHITE if fill == SLATE else INK)
-
-    def _bar(self, left: int, most: int, x: float) -> None:
-        """Limbs left, for games in which a robot doesn't have four of them."""
-        self._rounded(x - 40, FLOOR - 21, 80, 18, 9, _mix(SAND, GREY, 0.4), INK)
-        self._rounded(x - 38, FLOOR - 19, max(14, 76 * left / most), 14, 7, WHITE, WHITE)
-        self._text(f"{left} of {most}", (x, FLOOR - 12), 18, INK)
+    def scaled(self) -> Any:
+        """The picture as it is to be seen."""
+        return self._pygame.transform.smoothscale(self._large, (self._width, self._height))
 
     def _box(self, x: float, y: float, width: float, height: float, color: Color) -> None:
         self._large.fill(color, [v * FINE for v in (x, y, width, height)])
@@ -525,7 +323,227 @@ class _Drawing:
         self._large.blit(drawn, (round(left), round(at[1] * FINE - height / 2)))
 
 
-def _mix(a: Color, b: Color, share: float) -> Color:
+class _Drawing(Paper):
+    """One picture in the making."""
+
+    def __init__(self, pygame: Any, scene: Scene) -> None:
+        super().__init__(pygame, LEFT + COLUMN * scene.variant.robots + SHARK + RIGHT, HEIGHT)
+        self._scene, self._variant = scene, scene.variant
+
+    def picture(self) -> Any:
+        scene = self._scene
+        shark = LEFT + COLUMN * len(scene.line)
+        middles = {robot: LEFT + COLUMN * (place + 0.5) for place, robot in enumerate(scene.line)}
+        middles |= {robot: shark + SHARK + COLUMN * (place + 0.5) for place, robot in enumerate(scene.out)}
+        self._sky()
+        for robot, x in middles.items():
+            self._robot(robot, x)
+        self._shark(shark)
+        self._sea()
+        for robot, x in middles.items():
+            self._card_played(robot, x)
+            self._below_floor(robot, x)
+        self._titles(shark + SHARK / 2)
+        return self.scaled()
+
+    # The parts of the picture.
+
+    def _sky(self) -> None:
+        for y in range(HEADER, WATER):
+            self._box(0, y, self._width, 1, mix(SKY_HIGH, SKY_LOW, (y - HEADER) / (WATER - HEADER)))
+        for y in range(WATER - 4, HEIGHT):
+            self._box(0, y, self._width, 1, mix(SEA_HIGH, SEA_LOW, max(0, min(1, (y - WATER) / (FLOOR - WATER)))))
+        self._polygon([(0, WATER - 5), *self._waves(WATER, 3.5, 72), (self._width, WATER - 5)], SKY_LOW)
+
+    def _sea(self) -> None:
+        """Water in front of all that swims, and the sea floor."""
+        surface, floor = self._waves(WATER, 3.5, 72), self._waves(FLOOR, 3, 190)
+        water = self._pygame.Surface(self._large.get_size(), self._pygame.SRCALPHA, 32)
+        self._pygame.draw.polygon(water, (*SEA_LOW, 90), [(x * FINE, y * FINE) for x, y in surface + floor[::-1]])
+        self._large.blit(water, (0, 0))
+        for a, b in pairwise(surface):
+            self._stroke(a, b, 2.5, WHITE)
+        self._polygon([(0, HEIGHT), *floor, (self._width, HEIGHT)], SAND)
+
+    def _waves(self, y: float, height: float, length: float) -> list[Point]:
+        return [(x, y + height * math.sin(x * math.tau / length)) for x in range(0, self._width + 4, 4)]
+
+    def _robot(self, robot: int, x: float) -> None:
+        """A robot in the line, or a wreck on the sea floor."""
+        color, left, most = self._color(robot), self._scene.limbs[robot], self._variant.limbs
+        if left == 0:
+            self._torso(robot, x, FLOOR + 36, mix(color, GREY, 0.35))
+            return
+        if most == HALF_LIMBS:
+            halves = [(2, min(2, max(0, left - 2 * number))) for number in range(LIMBS)]
+        elif most <= LIMBS:
+            halves = [(2 * (number < most), 2 * (number < left)) for number in range(LIMBS)]
+        else:
+            halves = [(2, 2)] * LIMBS  # `_bar` tells
+        for number, (joints, (had, has)) in enumerate(zip(ROBOT_LIMBS, halves, strict=True)):
+            self._limb([(x + dx, WATER + dy) for dx, dy in joints], had, has, color, foot=number >= 2)
+        self._torso(robot, x, WATER, color)
+
+    def _torso(self, robot: int, x: float, y: float, color: Color) -> None:
+        """Body and head; `y` is the height of the hips. An owner's second robot has two antennas, a winner's wear crowns."""
+        player, second = divmod(robot, self._variant.robots_per_player)
+        alive, dark = self._scene.limbs[robot] > 0, mix(color, NIGHT, 0.55)
+        if alive and player == self._scene.winner:
+            crown = ((-17, -97), (-21, -116), (-9, -107), (0, -120), (9, -107), (21, -116), (17, -97))
+            self._polygon([(x + dx, y + dy) for dx, dy in crown], GOLD, mix(GOLD, NIGHT, 0.55))
+        else:
+            for dx in (-9, 9) if second else (0,):
+                self._stroke((x + dx, y - 96), (x + dx, y - 108), 3, dark)
+                self._disc((x + dx, y - 110), 4, dark)
+        self._rounded(x - 26, y - 66, 52, 66, 12, color, dark)
+        self._rounded(x - 21, y - 98, 42, 30, 10, mix(color, WHITE, 0.35), dark)
+        for eye in (x - 9, x + 10):
+            self._disc((eye, y - 84), 6.5, WHITE)
+            if alive:
+                self._disc((eye + 2.5, y - 84), 3, INK)  # it looks back at the shark
+            else:
+                for slope in (-3.5, 3.5):
+                    self._stroke((eye - 3.5, y - 84 - slope), (eye + 3.5, y - 84 + slope), 2.2, INK)
+        if alive:
+            self._disc((x, y - 35), 17, dark)
+            self._disc((x, y - 35), 15, WHITE)
+            self._text(robot_name(self._variant, robot), (x, y - 34), 32, INK)
+
+    def _limb(self, joints: list[Point], had: int, left: int, color: Color, *, foot: bool) -> None:
+        """A limb of `had` halves of which `left` are left; the others are drawn as an outline."""
+        pairs = list(pairwise(joints))
+        ghost = mix(SEA_HIGH, SEA_LOW, 0.4) if foot else SKY_LOW
+        ghost_edge = mix(ghost, WHITE if foot else GREY, 0.5)
+        for edge, fill, first, last in (
+            (ghost_edge, ghost, left, had),
+            (mix(color, NIGHT, 0.55), color, 0, left),
+        ):
+            for width, paint in ((17, edge), (12, fill)):
+                for a, b in pairs[first:last]:
+                    self._stroke(a, b, width, paint)
+                if first < last == 2:
+                    end = joints[-1]
+                    if foot:
+                        self._stroke((end[0] - 7, end[1]), (end[0] + 5, end[1]), width, paint)
+                    else:
+                        self._disc(end, width / 2 + 3, paint)
+
+    def _shark(self, left: float) -> None:
+        """The shark, its open mouth towards the back of the line, with what it bit off."""
+
+        def at(*points: Point) -> list[Point]:
+            return [(left + 4 + dx, WATER + 30 + dy) for dx, dy in points]
+
+        back = _smooth(at((6, -12), (34, -30), (78, -40), (124, -32), (162, -12), (180, -3)))
+        belly = _smooth(at((180, 5), (160, 14), (118, 32), (70, 40), (40, 36), (18, 30)))
+        corner = at((54, 6))
+        tail = at((172, -8), (200, -46), (192, 0), (200, 36), (172, 8))
+        fin = _smooth(at((76, -36), (92, -66), (112, -84))) + _smooth(at((112, -84), (110, -58), (124, -30)))
+        edge = mix(SHARK_BACK, NIGHT, 0.5)
+        for shape in (tail, fin):
+            self._polygon(shape, SHARK_BACK, edge)
+        self._polygon(at((8, -8), (54, 4), (54, 10), (22, 28), (30, 10)), (120, 24, 36))
+        if self._scene.bitten is not None:
+            color = self._color(self._scene.bitten)
+            a, b = at((2, 10), (36, 8))
+            self._stroke(a, b, 17, mix(color, NIGHT, 0.55))
+            self._stroke(a, b, 12, color)
+            self._disc(a, 9, mix(color, NIGHT, 0.55))
+            self._disc(a, 6.5, color)
+        self._polygon(back + belly + corner, SHARK_BACK, edge)
+        self._polygon([*_smooth(at((172, 4), (140, 10), (96, 14), (54, 10))), *reversed(belly[:-1])], SHARK_BELLY)
+        self._polygon([*belly, *corner, *back], None, edge)
+        self._teeth(at((12, -9), (48, 3)), 7)
+        self._teeth(at((46, 11), (22, 27)), -7)
+        self._disc(at((48, -19))[0], 5.5, WHITE)
+        self._disc(at((46, -19))[0], 3, INK)
+        for a, b in pairwise(at((40, -27), (54, -23))):  # a frown
+            self._stroke(a, b, 2.5, edge)
+        for dx in (74, 82, 90):
+            self._polygon(at((dx, -14), (dx - 4, 6)), None, edge)
+        self._polygon(at((96, 22), (124, 20), (122, 52)), SHARK_BACK, edge)
+
+    def _teeth(self, jaw: list[Point], height: float) -> None:
+        """Five triangles along a jaw."""
+        for i in range(5):
+            a, tip, b = (_between(jaw[0], jaw[1], (i + share) / 5) for share in (0.05, 0.6, 0.95))
+            self._polygon([a, (tip[0], tip[1] + height), b], WHITE)
+
+    def _card_played(self, robot: int, x: float) -> None:
+        """Above the robot: the card that it played last, and what became of it."""
+        scene, card = self._scene, self._scene.revealed[robot]
+        if card is None:
+            return
+        tied = robot in scene.tied
+        self._card(card, (x, 88), (34, 44), 34, mix(WHITE, GREY, 0.45) if tied else WHITE, self._color(robot))
+        badges = [("tied", SLATE)] * tied + [("bitten", RED)] * (robot == scene.bitten) + [("eaten", RED)] * (robot == scene.eaten)
+        widths = [10 + 7.5 * len(word) for word, _ in badges]
+        left = x - (sum(widths) + 4 * (len(widths) - 1)) / 2
+        for (word, color), width in zip(badges, widths, strict=True):
+            self._rounded(left, 114, width, 18, 9, color, color)
+            self._text(word, (left + width / 2, 123), 18, WHITE)
+            left += width + 4
+
+    def _below_floor(self, robot: int, x: float) -> None:
+        """Below the robot: its name and owner, and its cards."""
+        scene, variant, color = self._scene, self._variant, self._color(robot)
+        owner, left = robot // variant.robots_per_player, scene.limbs[robot]
+        name, finish = f"{robot_name(variant, robot)} player_{owner}", scene.placement[owner]
+        ink = WHITE if owner == 1 else INK  # the blue alone is dark
+        self._rounded(x - 64, NAMES - 12, 128, 24, 12, color, mix(color, NIGHT, 0.55))
+        if finish is None:
+            self._text(name, (x, NAMES + 1), 21, ink)
+        else:
+            self._text(name, (x - 57, NAMES + 1), 21, ink, "left")
+            self._text(_ordinal(finish), (x + 57, NAMES + 1), 21, ink, "right")
+        if left == 0:
+            self._text("out", (x, HANDS), 22, SLATE)
+            return
+        if variant.limbs > LIMBS and variant.limbs != HALF_LIMBS:
+            self._bar(left, variant.limbs, x)
+        size, step = (17, 24), 19  # seven cards fit into a column
+        first = x - step * (variant.cards - 1) / 2
+        for number in range(1, variant.cards + 1):
+            at = (first + step * (number - 1), HANDS)
+            if number in scene.hands[robot]:
+                self._card(number, at, size, 21, WHITE, SLATE)
+            else:
+                self._rounded(at[0] - 8.5, at[1] - 12, *size, 4, mix(SAND, GREY, 0.12), mix(SAND, GREY, 0.4))
+        for i, number in enumerate(scene.tables[robot]):
+            self._card(number, (first + step * i, TABLES), size, 21, SLATE if variant.memory else WHITE, SLATE)
+
+    def _titles(self, under_shark: float) -> None:
+        scene, variant = self._scene, self._variant
+        self._box(0, 0, self._width, HEADER, NIGHT)
+        self._text(f"Round {scene.rounds}" if scene.rounds else "Start", (16, HEADER / 2), 36, WHITE, "left")
+        self._text(scene.news, (152, HEADER / 2), 24, WHITE if scene.winner is None else GOLD, "left")
+        self._text("front", (LEFT / 2, WATER + 28), 22, WHITE)
+        self._polygon([(14, WATER + 46), (26, WATER + 39), (26, WATER + 53)], WHITE)
+        self._stroke((26, WATER + 46), (58, WATER + 46), 3, WHITE)
+        self._text("hand", (12, HANDS), 22, SLATE, "left")
+        self._text("table", (12, TABLES - 7 * variant.memory), 22, SLATE, "left")
+        if variant.memory:
+            self._text("face down", (12, TABLES + 9), 16, SLATE, "left")
+        self._text("Get Bit!", (under_shark, HANDS), 26, SLATE)
+        self._text(str(variant), (under_shark, TABLES), 17, SLATE)
+
+    # What the parts are made of.
+
+    def _color(self, robot: int) -> Color:
+        return OWNERS[robot // self._variant.robots_per_player]
+
+    def _card(self, number: int, at: Point, size: Point, font: int, fill: Color, edge: Color) -> None:
+        self._rounded(at[0] - size[0] / 2, at[1] - size[1] / 2, *size, size[0] / 4, fill, edge)
+        self._text(str(number), (at[0], at[1] + 1), font, WHITE if fill == SLATE else INK)
+
+    def _bar(self, left: int, most: int, x: float) -> None:
+        """Limbs left, for games in which a robot doesn't have four of them."""
+        self._rounded(x - 40, FLOOR - 21, 80, 18, 9, mix(SAND, GREY, 0.4), INK)
+        self._rounded(x - 38, FLOOR - 19, max(14, 76 * left / most), 14, 7, WHITE, WHITE)
+        self._text(f"{left} of {most}", (x, FLOOR - 12), 18, INK)
+
+
+def mix(a: Color, b: Color, share: float) -> Color:
     """`a` with a share of `b`."""
     red, green, blue = (round(p + (q - p) * share) for p, q in zip(a, b, strict=True))
     return red, green, blue

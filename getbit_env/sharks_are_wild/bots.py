@@ -130,7 +130,7 @@ def _greedy_score(rules: Rules, games: Games, g: int, action: int) -> float:
         help_ = 10.0 - from_starter  # perhaps in the next run
     else:
         help_ = 20.0 - 2 * (low - number if number < low else number - high)
-    return -(help_ - 6.0 * (hand[kind] > 1))
+    return float(6.0 * (hand[kind] > 1) - help_)
 
 
 @inlined
@@ -262,7 +262,7 @@ def _careful_score(rules: Rules, games: Games, g: int, action: int, rest: NDArra
         worth = loss * (0.5 + games.coins[g, victim] / rules.coins) / (rules.players - 1)
         if _fits(games, g, 0, number):
             worth += _gain(rules, games, g, 0)
-        return worth * (1.0 - _has_dolphin(games, g, victim, hidden[victim], rest)) - 0.02
+        return float(worth * (1.0 - _has_dolphin(games, g, victim, hidden[victim], rest)) - 0.02)
     if DISCARD <= action < BLOCK_IT:
         kind = action - DISCARD
         return -0.1 * _keep(rules, games, g, kind, rest) - 0.3 * _gift(rules, games, g, kind)

@@ -196,8 +196,15 @@ def test_snapshot_names_everything_of_the_position() -> None:
         game.step(action)
     now = game.snapshot()
     assert {key: now[key] for key in ("turn", "player", "stage", "grab", "coins", "runs", "hands", "taken", "winner")} == {
-        "turn": 1, "player": 1, "stage": "block", "grab": [0, "low"], "coins": [0, 0], "runs": ["45", "5"],
-        "hands": ["01234", "016SD"], "taken": ["", ""], "winner": None,
+        "turn": 1,
+        "player": 1,
+        "stage": "block",
+        "grab": [0, "low"],
+        "coins": [0, 0],
+        "runs": ["45", "5"],
+        "hands": ["01234", "016SD"],
+        "taken": ["", ""],
+        "winner": None,
     }
     assert now["discard"] == "O2"
     assert now["draw"].startswith("67")
