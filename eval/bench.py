@@ -11,7 +11,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 import getbit_env
+from eval.peers import PEERS
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.rules import play_round, start_games
 from getbit_env.match import play_match
 from getbit_env.network import NetworkAgent
 from getbit_env.provenance import provenance
 
+OURS = "getbit-env: batch engine"
 SECONDS = 0.5  # that a measurement takes at least
 
 Block = Callable[[], int]  # does some work and says how much
@@ -189,13 +191,19 @@ BENCHES: dict[str, tuple[str, Callable[[], Block]]] = {
 }
 
 
-def measure(names: Sequence[str], rounds: int) -> dict[str, dict[str, Any]]:
-    """Measure in turns: `{name: {unit, median, least, most}}`."""
+def measure(benches: Mapping[str, tuple[str, Callable[[], Block]]], rounds: int) -> dict[str, dict[str, Any]]:
+    """Measure in turns: `{name: {unit, median, least, most}}`; what needs a package that is not installed is left out."""
     blocks: dict[str, Block] = {}
-    for name in tqdm(names, desc="set-up", file=sys.stderr):
-        blocks[name] = BENCHES[name][1]()
-        blocks[name]()  # compiles what is not compiled yet
-    rates: dict[str, list[float]] = {name: [] for name in names}
+    for name, (_, make) in tqdm(benches.items(), desc="set-up", file=sys.stderr):
+        try:
+            blocks[name] = make()
+            blocks[name]()  # compiles what is not compiled yet
+        except Exception as error:  # of a package that we don't know
+            if name not in PEERS:
+                raise
+            blocks.pop(name, None)
+            tqdm.write(f"left out: {name}: {type(error).__name__}: {error}", file=sys.stderr)
+    rates: dict[str, list[float]] = {name: [] for name in blocks}
     for _ in tqdm(range(rounds), desc="rounds", file=sys.stderr):
         for name, block in blocks.items():
             done, start = 0, time.perf_counter()
@@ -203,7 +211,7 @@ def measure(names: Sequence[str], rounds: int) -> dict[str, dict[str, Any]]:
                 done += block()
             rates[name].append(done / taken)
     return {
-        name: {"unit": BENCHES[name][0], "median": statistics.median(r), "least": min(r), "most": max(r)}
+        name: {"unit": benches[name][0], "median": statistics.median(r), "least": min(r), "most": max(r)}
         for name, r in rates.items()
     }
 
@@ -211,17 +219,21 @@ def measure(names: Sequence[str], rounds: int) -> dict[str, dict[str, Any]]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m eval.bench", description=__doc__)
+    parser.add_argument("--peers", action="store_true", help="measure other environments beside ours (eval/requirements-peers.txt)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
     parser.add_argument("--rounds", type=int, default=7, help="how often each is measured (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
-    names = [name for name in BENCHES if options.only in name]
-    if not names:
-        parser.error(f"nothing has {options.only!r} in its name; there are: {', '.join(BENCHES)}")
+    benches = {name: ("agent-steps/s", make) for name, make in PEERS.items()} if options.peers else BENCHES
+    chosen = {name: bench for name, bench in benches.items() if options.only in name}
+    if not chosen:
+        parser.error(f"nothing has {options.only!r} in its name; there are: {', '.join(benches)}")
     if options.rounds < 1:
         parser.error(f"--rounds is at least 1, not {options.rounds}")
-    rates = measure(names, options.rounds)
-    ratios = {}
+    rates = measure(chosen, options.rounds)
+    ratios = {
+        f"{OURS} / {name}": rates[OURS]["median"] / rate["median"] for name, rate in rates.items() if OURS in rates and name != OURS
+    }
     nothing = rates.get("MaskablePPO on nothing")
     for name in ("MaskablePPO against random", "MaskablePPO against a frozen 64x64 network"):
         if nothing and name in rates:
@@ -233,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, rate in rates.items():
         print(f"| {name} | {rate['median']:,.0f} {rate['unit']} | {rate['least']:,.0f} to {rate['most']:,.0f} |")
     for name, ratio in ratios.items():
-        print(f"| {name} | {ratio:.0%} | |")
+        print(f"| {name} | {ratio:,.2f} | |")
     print("\n" + ", ".join(f"{key} {value}" for key, value in provenance().items()))
 
 
