@@ -8,9 +8,8 @@ import pytest
 
 from getbit_env import parse_variant
 from getbit_env.bots import LookAhead, MonteCarlo
-from getbit_env.bots.search import _random_card, read_position
+from getbit_env.bots.search import read_position
 from getbit_env.get_bit.engine import Engine
-from getbit_env.get_bit.notation import cards_of
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.rules import Games, new_games
 from tests.get_bit.play import copy_of, random_cards, table_at
@@ -133,15 +132,6 @@ def test_look_ahead_is_a_pure_function() -> None:
     agent.act(observation, mask)
     agent.reset(layout, np.ones(12, bool), 2)
     np.testing.assert_array_equal(agent.probabilities(observation[::-1].copy(), mask[::-1].copy()), first[::-1])
-
-
-@pytest.mark.clause("G2.1")
-def test_playouts_draw_every_card_alike() -> None:
-    for hand in range(1, 128):
-        times = np.bincount([_random_card(np.uint8(hand), np.uint64(bits)) for bits in range(0, 1 << 16, 97)], minlength=129)
-        cards = [1 << (c - 1) for c in cards_of(hand)]
-        assert times.sum() == times[cards].sum()
-        assert times[cards].max() - times[cards].min() <= 2
 
 
 def win_rate_by_hand(name: str, games: Games, viewer: int, action: int, plays: int) -> float:

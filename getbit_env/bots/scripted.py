@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env._compiled import inlined, kernel
 from getbit_env.get_bit.engine import game_streams
 from getbit_env.get_bit.observations import Layout, View
 from getbit_env.get_bit.rules import random_bits
@@ -30,7 +30,7 @@ class Streams:
         self.counters = np.zeros(rows, np.uint64)
 
 
-@kernel
+@inlined
 def count(actions: np.uint64) -> int:
     """How many actions a set holds."""
     x = actions - ((actions >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -39,7 +39,7 @@ def count(actions: np.uint64) -> int:
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@kernel
+@inlined
 def pick(actions: np.uint64, bits: np.uint64) -> int:
     """One action of a set that is not empty, uniformly by 64 random bits (the bias is below 2^-26)."""
     skip = ((bits >> np.uint64(32)) * np.uint64(count(actions))) >> np.uint64(32)
@@ -48,12 +48,12 @@ def pick(actions: np.uint64, bits: np.uint64) -> int:
     return count((actions & (~actions + np.uint64(1))) - np.uint64(1))
 
 
-@kernel
-def legal(action_mask: NDArray[np.int8]) -> np.uint64:
-    """The set of legal actions: `[A]` int8 -> mask."""
+@inlined
+def legal(action_mask: NDArray[np.int8], b: int) -> np.uint64:
+    """The set of legal actions of row `b`."""
     actions = np.uint64(0)
-    for a in range(action_mask.shape[0]):
-        actions |= np.uint64(action_mask[a] != 0) << np.uint64(a)
+    for a in range(action_mask.shape[1]):
+        actions |= np.uint64(action_mask[b, a] != 0) << np.uint64(a)
     return actions
 
 
@@ -159,7 +159,7 @@ def _prefer_any(
     preferred: NDArray[np.uint64],
 ) -> None:
     for b in range(observation.shape[0]):
-        preferred[b] = legal(action_mask[b])
+        preferred[b] = legal(action_mask, b)
 
 
 @kernel
@@ -170,7 +170,7 @@ def _prefer_highest(
     preferred: NDArray[np.uint64],
 ) -> None:
     for b in range(observation.shape[0]):
-        below = legal(action_mask[b])
+        below = legal(action_mask, b)
         for shift in (1, 2, 4, 8, 16, 32):
             below |= below >> np.uint64(shift)
         preferred[b] = below ^ (below >> np.uint64(1))
@@ -184,14 +184,14 @@ def _prefer_lowest(
     preferred: NDArray[np.uint64],
 ) -> None:
     for b in range(observation.shape[0]):
-        actions = legal(action_mask[b])
+        actions = legal(action_mask, b)
         preferred[b] = actions & (~actions + np.uint64(1))
 
 
 # --- the counter: what the cards 1, 2, ... have is packed into the bytes 0, 1, ... of one number, added and counted at once ---
 
 
-@kernel
+@inlined
 def _can_play(view: View, observation: NDArray[np.float32], b: int, at: int) -> np.uint64:
     """1 in the byte of each card that another's robot, whose block starts at `at`, may hold, as far as row `b` tells.
 
@@ -206,12 +206,12 @@ def _can_play(view: View, observation: NDArray[np.float32], b: int, at: int) -> 
     return cards
 
 
-@kernel
+@inlined
 def _of_card(packed: np.uint64, card: int) -> int:
     return int((packed >> np.uint64(8 * card)) & np.uint64(0xFF))
 
 
-@kernel
+@inlined
 def _higher(cards: np.uint64, card: int) -> int:
     """How many of the cards are higher than this one."""
     return count(cards >> np.uint64(8 * card) >> np.uint64(8))

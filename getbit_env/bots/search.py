@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.bots.scripted import Chooser, Scripted
+from getbit_env._compiled import inlined, kernel
+from getbit_env.bots.scripted import Chooser, Scripted, count
 from getbit_env.get_bit.observations import Layout, View
 from getbit_env.get_bit.rules import (
     BLOCK,
@@ -19,6 +19,7 @@ from getbit_env.get_bit.rules import (
     Outcome,
     Rules,
     Scratch,
+    draw_cards,
     new_games,
     new_outcome,
     new_scratch,
@@ -29,15 +30,9 @@ from getbit_env.get_bit.variants import Variant
 from getbit_env.recall import PerfectRecall
 
 SAMPLES = 512
-PLAYOUTS = 100
+PLAYOUTS = 200
 EXACT_UP_TO = 5  # robots
 LIMB_POWER = 2.0
-
-# Number `n` of the cards in a hand, lowest first, as a bit, and how many there are: a random card without a loop.
-_CARD = np.array(
-    [[([*(1 << c for c in range(7) if hand >> c & 1), *[0] * 7])[n] for n in range(7)] for hand in range(128)], np.uint8
-)
-_SIZE = np.array([hand.bit_count() for hand in range(128)], np.uint64)
 
 
 class Room(NamedTuple):
@@ -47,13 +42,16 @@ class Room(NamedTuple):
     outcome: Outcome
     scratch: Scratch
     cards: NDArray[np.uint8]  # [R, G]
+    streams: NDArray[np.uint64]  # [G]
+    counters: NDArray[np.uint64]  # [G]
 
 
 def new_room(variant: Variant, games: int) -> Room:
     """Allocate room for so many games."""
     robots = variant.robots
-    cards = np.zeros((robots, games), np.uint8)
-    return Room(new_games(robots, games), new_outcome(robots, variant.players, games), new_scratch(robots), cards)
+    outcome, scratch = new_outcome(robots, variant.players, games), new_scratch(robots)
+    cards, streams, counters = np.zeros((robots, games), np.uint8), *(np.zeros(games, np.uint64) for _ in range(2))
+    return Room(new_games(robots, games), outcome, scratch, cards, streams, counters)
 
 
 @kernel
@@ -110,22 +108,11 @@ def read_position(
 
 
 @kernel
-def _random_card(hand: np.uint8, bits: np.uint64) -> np.uint8:
-    """A card of a hand that is not empty, by the lowest 16 of some random bits; no card is likelier by more than 1 in 9,000."""
-    return np.uint8(_CARD[hand, ((bits & np.uint64(0xFFFF)) * _SIZE[hand]) >> np.uint64(16)])
-
-
-@kernel
-def _random_cards(
-    limbs: NDArray[np.uint8], hand: NDArray[np.uint8], g: int, key: np.uint64, number: int, cards: NDArray[np.uint8]
-) -> None:
-    """A card for every robot in the line of game `g`; `limbs` and `hand` are `[R, G]`. Draws numbers 2 `number` and the next."""
-    bits = random_bits(key, np.uint64(2 * number))
-    for r in range(cards.shape[0]):
-        if r == 4:
-            bits = random_bits(key, np.uint64(2 * number + 1))
-        cards[r, g] = _random_card(hand[r, g], bits) if limbs[r, g] > 0 else np.uint8(0)
-        bits >>= np.uint64(16)
+def _seed_games(room: Room, key: np.uint64, first: int, stop: int) -> None:
+    """Give the games of the room the streams `first:stop` of a key."""
+    for g in range(stop - first):
+        room.streams[g] = random_bits(key, np.uint64(first + g))
+        room.counters[g] = 0
 
 
 @kernel
@@ -150,7 +137,7 @@ def _copy_position(
     games.rounds[start:stop] = rounds
 
 
-@kernel
+@inlined
 def _share(each: int, strength: NDArray[np.float64], games: Games, outcome: Outcome, g: int) -> float:
     """What player 0 has of all strength, or of the win if the game is over."""
     if outcome.over[g]:
@@ -163,6 +150,21 @@ def _share(each: int, strength: NDArray[np.float64], games: Games, outcome: Outc
         mine += its if p == 0 else 0.0
         every += its
     return mine / every
+
+
+@inlined
+def _next_joint_play(
+    each: int, hand: NDArray[np.uint8], limbs: NDArray[np.uint8], next_card: NDArray[np.uint8], cards: NDArray[np.uint8], g: int
+) -> None:
+    """The others play `next_card` `[R]` in game `g`; then it becomes the joint play after that, like the digits of a number."""
+    carry = True
+    for r in range(each, hand.shape[0]):
+        cards[r, g] = next_card[r] if limbs[r] > 0 else 0
+        if carry and limbs[r] > 0:
+            higher = hand[r] & ~((next_card[r] << 1) - 1)
+            carry = higher == 0
+            following = hand[r] if carry else higher
+            next_card[r] = following & (~following + 1)
 
 
 @kernel
@@ -194,7 +196,7 @@ def look_ahead(
     robots, each = games.place.shape[0], view.robots_per_player
     pays = np.zeros(view.players + 1, np.float32)
     place, limbs, hand = np.zeros(robots, np.uint8), np.zeros(robots, np.uint8), np.zeros(robots, np.uint8)
-    digit = np.zeros(robots, np.int64)
+    next_card = np.zeros(robots, np.uint8)
     for b in range(observation.shape[0]):
         for a in range(action_mask.shape[1]):
             values[b, a] = 0.0 if action_mask[b, a] else -1.0
@@ -209,26 +211,18 @@ def look_ahead(
             its = (np.uint64(place[r]) << np.uint64(16)) | (np.uint64(limbs[r]) << np.uint64(8)) | np.uint64(hand[r])
             key = random_bits(key ^ its, np.uint64(1))
             if r >= each and limbs[r] > 0:
-                plays *= int(_SIZE[hand[r]])
+                plays *= count(np.uint64(hand[r]))
+            next_card[r] = hand[r] & (~hand[r] + 1)
         plays = plays if exact else samples
-        digit[:] = 0
         for first in range(0, plays, BLOCK):
             n = min(BLOCK, plays - first)
-            _copy_position(place, limbs, hand, rounds, games, 0, n)
-            for g in range(n):
-                if not exact:
-                    _random_cards(games.limbs, games.hand, g, key, first + g, cards)
-                    continue
-                carry = True  # all joint plays one after another: count with a digit a robot
-                for r in range(each, robots):
-                    if limbs[r] == 0:
-                        cards[r, g] = 0
-                        continue
-                    cards[r, g] = _CARD[hand[r], digit[r]]
-                    if carry:
-                        digit[r] += 1
-                        carry = digit[r] == int(_SIZE[hand[r]])
-                        digit[r] = 0 if carry else digit[r]
+            if exact:
+                for g in range(n):
+                    _next_joint_play(each, hand, limbs, next_card, cards, g)
+            else:
+                _copy_position(place, limbs, hand, rounds, games, 0, n)
+                _seed_games(room, key, first, first + n)
+                draw_cards(games, room.streams, room.counters, cards, 0, n)
             for a in range(action_mask.shape[1]):
                 if action_mask[b, a] == 0:
                     continue
@@ -263,7 +257,7 @@ def play_out(
     room: Room,
     values: NDArray[np.float64],
 ) -> None:
-    """How often the viewer wins if it plays an action and from then on all play uniformly at random; arguments as `look_ahead`.
+    """How often the viewer wins if it plays an action and from then on all play uniformly at random.
 
     Args:
         rules: of the face-up variant.
@@ -292,18 +286,18 @@ def play_out(
         for a in range(action_mask.shape[1]):
             n += playouts * int(action_mask[b, a] != 0)
         _copy_position(place, limbs, hand, rounds, games, 0, n)
-        number = 0
+        _seed_games(room, key, 0, n)
+        at_first = True
         running = True
         while running:
-            for g in range(n):
-                _random_cards(games.limbs, games.hand, g, key, number + g, cards)
-            if number == 0:
+            draw_cards(games, room.streams, room.counters, cards, 0, n)
+            if at_first:
                 first = 0
                 for a in range(action_mask.shape[1]):
                     if action_mask[b, a]:
                         _own_cards(view, a, cards, first, first + playouts)
                         first += playouts
-            number += n
+            at_first = False
             play_round(rules, games, cards, pays, np.float32(0), room.scratch, outcome, 0, n)
             running = False
             first = 0
