@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from getbit_env.bots import BOTS
+from getbit_env.loading import bots_of
 from getbit_env.match import MatchResult, play_match
 from getbit_env.network import FILE, NetworkAgent, load_network
 
@@ -71,7 +71,7 @@ def promote(run: Path, name: str, lines: int) -> Path:
     """
     if not (run / "card.md").exists():
         raise ValueError(f"{run} is no finished run: it has no card.md")
-    if name in BOTS or not name.isidentifier():
+    if name in bots_of(name) or not name.isidentifier():
         raise ValueError(f"{name!r} can't be the name of an agent: a word that is not the name of a bot")
     size = (run / FILE).stat().st_size
     if size > MOST_BYTES:
@@ -80,7 +80,7 @@ def promote(run: Path, name: str, lines: int) -> Path:
     config = json.loads((run / "config.json").read_text())
     others = agent.variant.players - 1
     results = {}
-    for bot in tqdm(BOTS, file=sys.stderr):
+    for bot in tqdm(bots_of(agent.variant.name), file=sys.stderr):
         results[bot] = play_match([agent, *[bot] * others], agent.variant, lines=lines, seed=config["config"]["seed"] + 2)
     folder = ROOT / name
     folder.mkdir(exist_ok=True)

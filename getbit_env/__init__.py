@@ -31,5 +31,9 @@ for _kind, _registry, _maker in (
         pettingzoo.register(_kind, ID, entry_point=f"getbit_env.get_bit.environment:{_maker}")
 if "getbit/SharksAreWild-v0" not in pettingzoo.aec_registry:  # the second game, which is imported when it is made
     pettingzoo.register("aec", "getbit/SharksAreWild-v0", entry_point="getbit_env.sharks_are_wild.environment:env")
-if ID not in gymnasium.registry:
-    gymnasium.register(ID, entry_point="getbit_env.single_agent:GetBitEnv")  # one seat of the game, agents in the others
+for _id, _entry_point in (
+    (ID, "getbit_env.single_agent:GetBitEnv"),
+    ("getbit/SharksAreWild-v0", "getbit_env.sharks_are_wild.single_agent:SharksAreWildSeatEnv"),
+):
+    if _id not in gymnasium.registry:
+        gymnasium.register(_id, entry_point=_entry_point)  # one seat of the game, agents in the others

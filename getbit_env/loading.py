@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from getbit_env.agent import Agent
@@ -20,13 +21,20 @@ def shipped_agents() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED.glob(f"*/{FILE}"))
 
 
+def bots_of(name: str) -> Mapping[str, Callable[[], Agent]]:
+    """The bots of the game to which the name of a variant or of a bot belongs."""
+    package = package_of(name)
+    found: Mapping[str, Callable[[], Agent]] = BOTS if package == GET_BIT else importlib.import_module(f"{package}.bots").BOTS
+    return found
+
+
 def load_agent(spec: str) -> Agent:
     """The agent that a name stands for.
 
     Args:
-        spec: the name of a bot (`getbit_env.bots.BOTS`) or of a trained agent (`shipped_agents`); the folder of a run, which
-            holds a `policy.safetensors`; or `module:attribute`, where the attribute is an agent or something that makes one
-            when it is called without arguments.
+        spec: the name of a bot (`getbit_env.bots.BOTS`; of another game, `bots_of`) or of a trained agent (`shipped_agents`);
+            the folder of a run, which holds a `policy.safetensors`; or `module:attribute`, where the attribute is an agent or
+            something that makes one when it is called without arguments.
 
     Returns:
         An agent, not yet reset.
@@ -34,10 +42,9 @@ def load_agent(spec: str) -> Agent:
     Raises:
         ValueError: nothing is called so, or it is no agent; the message says what was looked for.
     """
-    bots = BOTS if package_of(spec) == GET_BIT else importlib.import_module(f"{package_of(spec)}.bots").BOTS
+    bots = bots_of(spec)
     if spec in bots:
-        made: Agent = bots[spec]()
-        return made
+        return bots[spec]()
     if spec in shipped_agents():
         return load_network(SHIPPED / spec / FILE, spec)
     folder = Path(spec)

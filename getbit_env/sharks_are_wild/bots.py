@@ -355,6 +355,18 @@ def _spread(preferred: NDArray[np.uint64], probabilities: NDArray[np.float64]) -
             probabilities[b, a] = each * ((preferred[b] >> np.uint64(a)) & np.uint64(1))
 
 
+@kernel
+def choose_any(
+    rules: Rules, games: Games, keys: NDArray[np.uint64], counters: NDArray[np.uint64], actions: NDArray[np.int64]
+) -> None:
+    """Write into `actions`, `[G, P]`, for who decides in each game a legal action, all alike: random play without observations."""
+    for g in range(actions.shape[0]):
+        may = legal(rules, games, g)
+        if may != 0:
+            counters[g] += np.uint64(1)
+            actions[g, actor(games, g)] = pick(np.uint64(may), random_bits(keys[g], counters[g]))
+
+
 class Policy(Protocol):
     """A kernel."""
 
