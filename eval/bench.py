@@ -99,6 +99,49 @@ def parallel_loop(players: int = 4, *, sample: bool = False) -> Block:
     return block
 
 
+# --- Sharks are Wild ---------------------------------------------------------------------------------------------------------
+
+
+def sharks_decisions(variant: str, games: int = 4096) -> Block:
+    """Decisions of legal play at random: what is legal, a choice, the rules, reshuffles, rewards, auto-reset."""
+    from getbit_env.sharks_are_wild import parse_variant
+    from getbit_env.sharks_are_wild.bots import choose_any
+    from getbit_env.sharks_are_wild.engine import Engine
+    from getbit_env.sharks_are_wild.rules import play, start_games
+
+    engine = Engine(parse_variant(variant), games, seed=0)
+    engine.start()
+    keys, counters, everyone = ~engine.streams, np.zeros(games, np.uint64), np.ones(games, np.uint8)
+    rules, state, actions, streams, drawn = engine.rules, engine.state, engine.actions, engine.streams, engine.counters
+
+    def block() -> int:
+        for _ in range(32):
+            choose_any(rules, state, keys, counters, actions)
+            play(rules, state, actions, everyone, streams, drawn, engine._pays, engine.outcome, 0, games)
+            start_games(rules, state, engine.outcome.over, streams, drawn, 0, games)
+        return 32 * games
+
+    return block
+
+
+def sharks_loop(players: int, level: int) -> Block:
+    """Steps of the loop that everybody writes, an action picked from the mask."""
+    from getbit_env.sharks_are_wild import raw_env
+
+    env = raw_env(players, level)
+
+    def block() -> int:
+        env.reset(seed=0)
+        for _ in range(1000):
+            seen, _, terminated, truncated, _ = env.last()
+            env.step(None if terminated or truncated else int(seen["action_mask"].argmax()))
+            if not env.agents:
+                env.reset()
+        return 1000
+
+    return block
+
+
 # --- training and matches ----------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +228,9 @@ BENCHES: dict[str, tuple[str, Callable[[], Block]]] = {
     "parallel_env 4p, argmax of the mask": ("rounds/s", parallel_loop),
     "parallel_env 4p, action_space.sample(mask)": ("rounds/s", lambda: parallel_loop(sample=True)),
     "match of random, highest, lowest, counter": ("games/s", lambda: matches("random", "highest", "lowest", "counter")),
+    "Sharks are Wild, 2 players, level 1, 4,096 games": ("decisions/s", lambda: sharks_decisions("sharks-2p-level1")),
+    "Sharks are Wild, 4 players, level 2, 4,096 games": ("decisions/s", lambda: sharks_decisions("sharks-4p-level2")),
+    "Sharks are Wild, raw_env, 4 players, level 2, argmax of the mask": ("steps/s", lambda: sharks_loop(4, 2)),
     "MaskablePPO on nothing": ("frames/s", lambda: training(None)),
     "MaskablePPO against random": ("frames/s", lambda: training("random")),
     "MaskablePPO against a frozen 64x64 network": ("frames/s", lambda: training(frozen_network())),
