@@ -201,7 +201,7 @@ def command(
             if (folder / "config.json").exists():
                 raise ValueError(f"{folder} already holds a run; go on with --resume {folder}, or choose another --output")
             folder.mkdir(parents=True, exist_ok=True)
-            saved = {"config": dataclasses.asdict(config), "about": provenance()}
+            saved = {"config": dataclasses.asdict(config), "about": {**provenance(), "env": game_of(config.game).id}}
             (folder / "config.json").write_text(json.dumps(saved, indent=1))
         train(config, folder, quiet)
     except ValueError as error:
