@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from getbit_env import parse_variant
 from getbit_env.get_bit import Layout, Options
 from getbit_env.get_bit.variants import SET_UP, standard_variant
-from getbit_env.sharks_are_wild import notation, observations
+from getbit_env.sharks_are_wild import notation, observations, raw_env
 from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
@@ -31,11 +33,23 @@ def variants() -> str:
     return "\n".join(rows)
 
 
+def snapshot(name: str) -> str:
+    """What a snapshot of a game of Sharks are Wild holds after four turns in which the lowest legal actions were played."""
+    env = raw_env(variant=name)
+    env.reset(seed=0)
+    for _ in range(8):
+        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+    rows = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in env.snapshot().items()]
+    return "```json\n{\n" + ",\n".join(rows) + "\n}\n```"
+
+
 def table(what: str) -> str:
     """The table that a page asks for: `variants`, `layout` with a variant and options, or one of the second game."""
     kind, *words = what.split()
     if kind == "sharks-actions":
         return notation.action_table(sharks.parse_variant(words[0]))
+    if kind == "sharks-snapshot":
+        return snapshot(words[0])
     if kind == "sharks-layout":
         return observations.Layout(sharks.parse_variant(words[0])).table()
     if kind == "variants":
@@ -43,7 +57,7 @@ def table(what: str) -> str:
     return Layout(parse_variant(words[0]), Options(**dict.fromkeys(words[1:], True))).table()
 
 
-def written(text: str) -> str:
+def written(text: str, table: Callable[[str], str] = table) -> str:
     """A page with its tables made anew."""
     return _TABLE.sub(lambda found: f"{found[1]}\n{table(found['what'])}\n\n{found[3]}", text)
 

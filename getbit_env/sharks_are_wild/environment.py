@@ -151,7 +151,7 @@ class SharksAreWildEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no typ
         self._played.append(int(engine.actions[0, p]))
         self._cumulative_rewards[agent] = 0.0
         self.infos[agent] = self._info(p)
-        self.infos[agent]["illegal_action"] = engine.replaced[0, p] > 0
+        self.infos[agent]["illegal_action"] = bool(engine.replaced[0, p])
         if engine.outcome.over[0]:
             self._end()
         elif decides != p:
