@@ -1,14 +1,15 @@
-"""The agents of the project: trained ones, each in a folder here with its card, and the bots of the package.
+"""The agents of the project: trained ones, each in a folder here with its card, the bots of the package, and what was solved.
 
 `AGENTS` says of every name that `getbit_env.load_agent` knows what it is.
 """
 
 from getbit_env.bots import BOTS
-from getbit_env.loading import load_agent, shipped_agents
+from getbit_env.loading import EQUILIBRIUM, load_agent, shipped_agents
 
 AGENTS: dict[str, str] = {
     **{name: f"bot: {(maker.__doc__ or '').splitlines()[0]}" for name, maker in BOTS.items()},
     **{name: f"trained: agents/{name}/card.md" for name in shipped_agents()},
+    EQUILIBRIUM: "solved: docs/exact.md; `python -m eval.solve` first",
 }
 
 __all__ = ["AGENTS", "load_agent"]

@@ -6,6 +6,7 @@ Copies the policy and its learning curve to `agents/NAME`, plays it against a ta
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import shutil
 import sys
@@ -13,6 +14,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from getbit_env.exact import Positions, exploitability
+from getbit_env.games import game_of
+from getbit_env.get_bit import ID
 from getbit_env.loading import bots_of
 from getbit_env.match import MatchResult, play_match
 from getbit_env.network import FILE, NetworkAgent, load_network
@@ -21,12 +25,26 @@ ROOT = Path(__file__).parent
 MOST_BYTES = 1_000_000
 
 
-def card(agent: NetworkAgent, results: dict[str, MatchResult], about: dict[str, str], size: int) -> str:
+def exact(agent: NetworkAgent) -> str:
+    """What is known of it exactly, or why nothing is."""
+    try:
+        result = exploitability(agent, Positions(agent.variant), name=agent.name)
+    except ValueError as error:  # the game is too large, or it does not play by the position alone
+        return f"Its exploitability can't be computed exactly: {error}"
+    unit = "payoff, in -1..1" if agent.variant.players == 2 else f"chance of winning, equal share {1 / agent.variant.players:.3f}"
+    return (
+        f"Exactly, against players who are all this agent, a best response in one seat reaches {result.best.mean():.4f} where the "
+        f"agent itself has {result.own.mean():.4f} ({unit}): a gain of {result.gain:.4f}, NashConv {result.nash_conv:.4f}."
+    )
+
+
+def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about: dict[str, str], size: int) -> str:
     """The page of an agent.
 
     Args:
         agent: what was trained.
         results: of one seat of it against a table of each bot.
+        known: a sentence on its exploitability.
         about: of the run, from its `config.json`.
         size: of the weights in bytes.
     """
@@ -45,6 +63,8 @@ def card(agent: NetworkAgent, results: dict[str, MatchResult], about: dict[str, 
         "| table of | wins | payoff |",
         "| --- | --- | --- |",
         *(f"| {name} | {result[agent.name].win} | {result[agent.name].payoff} |" for name, result in results.items()),
+        "",
+        known,
         "",
         "![learning curve](learning.png)",
         "",
@@ -86,8 +106,12 @@ def promote(run: Path, name: str, lines: int) -> Path:
     folder.mkdir(exist_ok=True)
     for file in (FILE, "learning.png", "config.json"):
         shutil.copy(run / file, folder / file)
-    about = {**config["about"], "seed": str(config["config"]["seed"])}
-    (folder / "card.md").write_text(card(agent, results, about, size))
+    with (run / "metrics.csv").open() as metrics:
+        seconds = float(list(csv.DictReader(metrics))[-1]["seconds"])
+    about = {**config["about"], "seed": str(config["config"]["seed"]), "took": f"{seconds / 60:.0f} minutes"}
+    (folder / FILE).chmod(0o644)
+    known = exact(agent) if game_of(agent.variant).id == ID else "Exact exploitability is for Get Bit! alone."
+    (folder / "card.md").write_text(card(agent, results, known, about, size))
     return folder
 
 
