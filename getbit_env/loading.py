@@ -1,4 +1,4 @@
-"""Agents by name: bots, trained agents that the package ships, run folders, and anything that Python can import."""
+"""Agents by name: bots, trained agents, run folders, what was solved, and anything that Python can import."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from getbit_env.games import GET_BIT, package_of
 from getbit_env.network import FILE, load_network
 
 PACKAGE = Path(__file__).parent
+EQUILIBRIUM = "equilibrium"
 # In a wheel the trained agents lie inside the package; in a checkout they stay where they are made.
 SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent / "agents"
 
@@ -33,30 +34,43 @@ def load_agent(spec: str) -> Agent:
 
     Args:
         spec: the name of a bot (`getbit_env.bots.BOTS`; of another game, `bots_of`) or of a trained agent (`shipped_agents`);
-            the folder of a run, which holds a `policy.safetensors`; or `module:attribute`, where the attribute is an agent or
-            something that makes one when it is called without arguments.
+            `equilibrium`, which plays the games that `python -m eval.solve` has solved (`getbit_env.exact.Equilibrium`);
+            the folder of a run, which holds a `policy.safetensors`; a file `*.npz` that holds a best response
+            (`getbit_env.exact.BestResponse`); or `module:attribute`, where the attribute is an agent or something that makes
+            one when it is called without arguments.
 
     Returns:
         An agent, not yet reset.
 
     Raises:
-        ValueError: nothing is called so, or it is no agent; the message says what was looked for.
+        ValueError: nothing is called so, or it is no agent, or a file that can't be used; the message says what was looked for.
     """
     bots = bots_of(spec)
     if spec in bots:
         return bots[spec]()
     if spec in shipped_agents():
         return load_network(SHIPPED / spec / FILE, spec)
-    folder = Path(spec)
-    if folder.is_dir():
-        if not (folder / FILE).exists():
+    if spec == EQUILIBRIUM:
+        from getbit_env.exact import Equilibrium  # here, because who plays no solved game never loads the solver
+
+        return Equilibrium()
+    path = Path(spec)
+    if path.is_dir():
+        if not (path / FILE).exists():
             raise ValueError(f"agent {spec!r}: the folder holds no {FILE}; a run writes it at its first evaluation")
-        return load_network(folder / FILE, folder.name)
+        return load_network(path / FILE, path.name)
+    if path.suffix == ".npz":
+        from getbit_env.exact import BestResponse
+
+        try:
+            return BestResponse.load(path)
+        except FileNotFoundError as error:
+            raise ValueError(f"agent {spec!r}: there is no such file; `python -m eval.exploitability --save` writes one") from error
     module, colon, attribute = spec.partition(":")
     if colon:
         return _import_agent(spec, module, attribute)
-    known = ", ".join([*bots, *shipped_agents()])
-    raise ValueError(f"no agent {spec!r}: it is none of {known}, no folder, and not module:attribute")
+    known = ", ".join([*bots, *shipped_agents(), EQUILIBRIUM])
+    raise ValueError(f"no agent {spec!r}: it is none of {known}, no folder, no file .npz, and not module:attribute")
 
 
 def _import_agent(spec: str, module: str, attribute: str) -> Agent:

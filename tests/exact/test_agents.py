@@ -1,8 +1,13 @@
 """The equilibrium agent: nobody gains on it, and it plays the same whatever it was asked before."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from agents import AGENTS
 from getbit_env.bots import BOTS
 from getbit_env.exact import agents
 from getbit_env.exact.agents import BestResponse, Equilibrium
@@ -12,6 +17,8 @@ from getbit_env.exact.two_players import save_solution, solve_two_players
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import parse_variant
+from getbit_env.loading import load_agent
+from getbit_env.match import play_match
 
 VARIANT = parse_variant("2p-4c-2l")
 
@@ -118,3 +125,36 @@ def test_what_it_does_not_play_is_refused(solution, tmp_path, monkeypatch):
     found.reset(Layout(VARIANT), begins, 0)
     observation, mask = (rows[:, 0] for rows in solution.positions.see(np.array([0])))
     assert (found.probabilities(observation, mask) == ready(solution).probabilities(observation, mask)).all()
+
+
+def test_both_agents_are_loaded_by_name(solution, tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    save_solution(solution)
+    assert isinstance(load_agent("equilibrium"), Equilibrium)
+    assert AGENTS["equilibrium"].startswith("solved")
+    result = exploitability(BOTS["random"](), solution.positions, least_rate=0)
+    BestResponse(solution.positions, result.answer, "random").save(tmp_path / "response.npz")
+    response = str(tmp_path / "response.npz")
+    loaded = load_agent(response)
+    assert isinstance(loaded, BestResponse)
+    assert (loaded.answer == result.answer).all()
+    assert play_match([response, "random"], VARIANT, lines=240)[response].payoff.mean > 0.2
+    assert play_match(["equilibrium", "random"], VARIANT, lines=240)["equilibrium"].payoff.mean > 0.2
+
+
+def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"no such file; `python -m eval\.exploitability --save` writes one"):
+        load_agent(str(tmp_path / "none.npz"))
+    (tmp_path / "bad.npz").write_bytes(b"no table")
+    with pytest.raises(ValueError, match="damaged or no table"):
+        load_agent(str(tmp_path / "bad.npz"))
+    with pytest.raises(ValueError, match=r"none of random, .*, equilibrium, no folder, no file \.npz, and not module:attribute"):
+        load_agent("nobody")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    failure = play_match(["equilibrium", "random"], VARIANT, lines=24).failure
+    assert "python -m eval.solve" in failure.reason
+
+
+def test_the_solver_is_loaded_only_for_who_asks_for_it():
+    code = "import sys; from getbit_env import load_agent; load_agent('random'); assert 'getbit_env.exact' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
