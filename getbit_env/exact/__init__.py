@@ -1,7 +1,7 @@
 """What can be known exactly of Get Bit!: solved games, best responses, exploitability. `docs/exact.md` says how, and how far."""
 
 from getbit_env.exact.agents import BestResponse, Equilibrium
-from getbit_env.exact.best_response import AgentError, Exploitability, exploitability, exploiting_line
+from getbit_env.exact.best_response import AgentError, Exploitability, as_face_up, exploitability, exploiting_line
 from getbit_env.exact.many_players import ManySolution
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.solving import solved
@@ -17,6 +17,7 @@ __all__ = [
     "Positions",
     "Solution",
     "TableError",
+    "as_face_up",
     "exploitability",
     "cache_folder",
     "exploiting_line",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -32,9 +32,11 @@ from getbit_env.exact.positions import (
 from getbit_env.get_bit.notation import Game, print_game, robot_name
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import Variant
+from getbit_env.recall import PerfectRecall
 
 LEAST_RATE = 1e5  # decisions a second: a slower agent would take too long to be asked about every position
 _CHUNK = 4096  # positions of one question
+INSTEAD = "`python -m eval.lower_bound` trains an opponent against it instead, whose gain is a lower bound"
 _SAME = 1e-5  # probabilities that differ by less are the same; networks round differently in batches of different size
 
 
@@ -211,11 +213,10 @@ class Questions:
         """
         self.positions, self.name, self._agent = positions, name, agent
         self._lock = threading.Lock()
-        bound = "a lower bound by search or training against it is what can be had instead"
         if not callable(getattr(agent, "probabilities", None)):
-            raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {bound}")
+            raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {INSTEAD}")
         if (getattr(agent, "options", None) or Options()) != Options():
-            raise AgentError(f"{name} looks at more than the position ({agent.options}); {bound}")
+            raise AgentError(f"{name} looks at more than the position ({agent.options}); {INSTEAD}")
         agent.reset(Layout(positions.variant), np.ones(1, np.bool_), 0)
         numbers = np.linspace(0, positions.count - 1, min(positions.count, 16384)).astype(np.int64)
         observation, mask = positions.see(numbers)
@@ -229,10 +230,10 @@ class Questions:
             # On a machine that is busy with other things, or with a network on many cores, the smaller one is the agent's.
             seconds.append(min(time.perf_counter() - wall, time.process_time() - busy))
         if np.abs(answers[0] - answers[1]).max() > _SAME:
-            raise AgentError(f"{name} answers the same question differently: it depends on more than the position; {bound}")
+            raise AgentError(f"{name} answers the same question differently: it depends on more than the position; {INSTEAD}")
         rate = len(observation) / max(min(seconds), 1e-9)
         if rate < least_rate:
-            raise AgentError(f"{name} makes {rate:.0f} decisions a second, and {least_rate:.0f} are needed; {bound}")
+            raise AgentError(f"{name} makes {rate:.0f} decisions a second, and {least_rate:.0f} are needed; {INSTEAD}")
 
     def policy(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """The agent in each role of some positions: `[G, P, A]`, zero for players who are out.
@@ -313,6 +314,28 @@ class Exploitability:
     def nash_conv(self) -> float:
         """The gains of all players together, on average over starting lines."""
         return float((self.best - self.own).sum(axis=1).mean())
+
+
+def as_face_up(agent: Any, variant: Variant, name: str = "the agent") -> tuple[Any, Variant]:
+    """What is judged for an agent in a variant: in memory games, the agent within one with perfect recall, in the face-up game.
+
+    For who remembers all rounds both are the same game (G7.3); its best response loses nothing by remembering as well.
+
+    Args:
+        agent: any.
+        variant: in which it plays.
+        name: of the agent, for messages.
+
+    Raises:
+        AgentError: it plays a memory game without the perfect recall that is known to make it the face-up game.
+    """
+    if not variant.memory:
+        return agent, variant
+    if not isinstance(agent, PerfectRecall):
+        raise AgentError(
+            f"{name} is no `getbit_env.recall.PerfectRecall`, so in {variant} it may forget, which is not judged exactly; {INSTEAD}"
+        )
+    return agent.agent, replace(variant, memory=False)
 
 
 def exploitability(

@@ -1,5 +1,6 @@
 """Exact best responses against plain recursion, and what can't be judged."""
 
+import importlib.util
 import json
 
 import numpy as np
@@ -8,13 +9,15 @@ import pytest
 from eval.exploitability import main
 from getbit_env.bots import BOTS
 from getbit_env.exact.agents import BestResponse
-from getbit_env.exact.best_response import AgentError, exploitability, exploiting_line
+from getbit_env.exact.best_response import AgentError, as_face_up, exploitability, exploiting_line
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.tables import TableError
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import parse_game
 from getbit_env.get_bit.observations import Options
 from getbit_env.get_bit.variants import parse_variant
+from getbit_env.match import play_match
+from getbit_env.recall import PerfectRecall
 from tests.exact.brute_force import Whim, begin, policy_of, response_value
 
 NAMES = ["2p-3c-1l", "2p-3c-pick1-1l", "3p-1r-4c-1l", "3p-1r-3c-pick1-2l", "4p-3c-1l"]
@@ -160,11 +163,50 @@ def test_what_can_not_be_judged_is_refused(wrong, message):
         judge(Broken(wrong), "4p-4c-2l")
 
 
-def test_an_agent_without_probabilities_or_a_slow_one_is_sent_elsewhere():
-    with pytest.raises(AgentError, match=r"no `probabilities`.*lower bound"):
+def test_an_agent_that_needs_another_command_is_sent_there():
+    there = r".*`python -m eval\.lower_bound`"
+    with pytest.raises(AgentError, match="no `probabilities`" + there):
         judge(object(), "2p-3c-1l")
-    with pytest.raises(AgentError, match=r"decisions a second.*lower bound"):
+    with pytest.raises(AgentError, match="decisions a second" + there):
         exploitability(Whim(), Positions(parse_variant("2p-3c-1l")), least_rate=1e12)
+    with pytest.raises(AgentError, match="looks at more" + there):
+        judge(Broken("options"), "2p-3c-1l")
+    with pytest.raises(AgentError, match="whim is no .*PerfectRecall.* in 4p-4c-2l-memory it may forget" + there):
+        as_face_up(Whim(), parse_variant("4p-4c-2l-memory"), "whim")
+    assert importlib.util.find_spec("eval.lower_bound")
+
+
+@pytest.mark.clause("G7.3")
+def test_with_perfect_recall_the_memory_game_is_judged_as_the_face_up_game():
+    """The best response wins in the memory game what it is worth, but for what so many games leave to chance, four deviations."""
+    memory = parse_variant("4p-4c-2l-memory")
+    agent = BOTS["counter"]()
+    inner, face_up = as_face_up(agent, memory)
+    assert inner is agent.agent
+    assert face_up == parse_variant("4p-4c-2l")
+    assert as_face_up(agent, face_up) == (agent, face_up)
+    result = judge(inner, face_up.name)
+    response = PerfectRecall(BestResponse(result.positions, result.answer, "counter"))
+    match = play_match(["response", *["counter"] * 3], memory, agents={"response": response}, lines=480)
+    worth = result.best.mean()
+    assert match["response"].win.mean == pytest.approx(worth, abs=4 * np.sqrt(worth * (1 - worth) / (4 * 480)))
+    assert result.own.mean() + 0.2 < worth < 1
+
+
+def test_command_judges_who_remembers_and_sends_others_elsewhere(capsys):
+    found = {}
+    for name in ("4p-3c-2l", "4p-3c-2l-memory"):
+        assert main(["counter", "--variant", name, "--threads", "1", "--json"]) == 0
+        found[name] = json.loads(capsys.readouterr().out)
+        assert found[name]["variant"] == name
+        assert found[name]["judged_in"] == "4p-3c-2l"
+    assert found["4p-3c-2l"]["places"] == found["4p-3c-2l-memory"]["places"]
+    assert main(["counter", "--variant", "4p-3c-2l-memory", "--threads", "1"]) == 0
+    assert capsys.readouterr().out.startswith("counter in 4p-3c-2l-memory (with perfect recall the same game as 4p-3c-2l): ")
+    assert main(["random", "--variant", "4p-3c-2l-memory"]) == 2
+    assert "eval.lower_bound" in capsys.readouterr().err
+    assert main(["montecarlo", "--variant", "4p-3c-2l-memory"]) == 2  # remembers, but draws lots
+    assert "no `probabilities`" in capsys.readouterr().err
 
 
 def test_command_prints_one_json_object(capsys, tmp_path):
