@@ -282,10 +282,10 @@ def _careful_score(rules: Rules, games: Games, g: int, action: int, rest: NDArra
 
 
 @kernel
-def _prefer_any(_view: View, rules: Rules, observation: NDArray[np.float32], games: Games, preferred: NDArray[np.uint64]) -> None:
+def _prefer_any(view: View, rules: Rules, observation: NDArray[np.float32], games: Games, preferred: NDArray[np.uint64]) -> None:
     for b in range(observation.shape[0]):
         if observation[b].any():
-            read(_view, observation[b], games, 0)
+            read(view, observation[b], games, 0)
             preferred[b] = np.uint64(legal(rules, games, 0))
 
 
@@ -429,8 +429,9 @@ class Random(Scripted):
 
 
 class Greedy(Scripted):
-    """Plays when it can, a Shark before a number before an Octopus; takes what it can play at once; discards what is farthest
-    from its run; always blocks.
+    """Plays when it can: a Shark before a number before an Octopus.
+
+    It takes what it can play at once, discards what is farthest from its run, and always blocks.
     """
 
     prefer = staticmethod(_prefer_greedy)
@@ -577,8 +578,9 @@ def _candidates(rules: Rules, games: Games, tried: NDArray[np.int64]) -> int:
 
 
 class MonteCarlo(Scripted):
-    """Makes up positions that agree with what it sees, plays the likelier actions in each and on from there as greedy does, and
-    takes the action that pays most, if it is surely better than greedy's. What it can't see is dealt at random, all cards alike.
+    """Determinized Monte-Carlo: plays on as greedy does in made-up positions that agree with what it sees.
+
+    It takes the action that pays most, if that is surely better than greedy's. What it can't see is dealt at random, all cards alike.
 
     Attributes:
         worlds: positions that it makes up for a decision.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -231,25 +229,19 @@ def test_idle_rows_of_a_network_change_nothing() -> None:
     assert acted[0] == acted[1]
 
 
-def test_the_recipe_trains_this_game(tmp_path: Path) -> None:
+def test_the_recipe_trains_this_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A smoke test of the command: a few rollouts, a card, an agent that plays."""
-    command = [sys.executable, "-m", "train.selfplay", "--variant", "sharks-2p-level2-2coins", "--frames", "4096", "--games", "64"]
-    command += [
-        "--batch",
-        "1024",
-        "--tables",
-        "4",
-        "--network",
-        "16",
-        "--bots",
-        "sharks-greedy",
-        "--quiet",
-        "--evaluation-lines",
-        "8",
-    ]
-    command += ["--evaluation-tables", "sharks-random", "--output", str(tmp_path / "run")]
-    subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2])
-    assert "sharks-random" in (tmp_path / "run" / "card.md").read_text()
-    agent = load_agent(str(tmp_path / "run"))
+    from train import run, selfplay
+
+    monkeypatch.setattr(run, "CARD_LINES", 8)
+    folder = tmp_path / "run"
+    command = "--variant sharks-2p-level2-2coins --frames 4096 --games 64 --batch 1024 --tables 4 --network 16 --bots sharks-greedy"
+    command += f" --evaluation-tables sharks-random --evaluation-lines 8 --quiet --output {folder}"
+    selfplay.main(command.split())
+    assert "sharks-random" in (folder / "card.md").read_text()
+    assert json.loads((folder / "config.json").read_text())["about"]["env"] == ID
+    agent = load_agent(str(folder))
     assert play_match([agent, "sharks-random"], "sharks-2p-level2-2coins", lines=8).failure is None
     assert raw_env(variant="sharks-2p-level2-2coins").variant == agent.variant
+    with pytest.raises(SystemExit):
+        selfplay.main([*command.split()[:-1], str(tmp_path / "other"), "--history"])
