@@ -63,7 +63,7 @@ def test_what_it_costs_never_to_tie_with_oneself(two, monkeypatch):
     memo: dict[object, float] = {}
     costly = np.argwhere(two.values - never > 1e-6)
     assert len(costly) > 0
-    for number, role in [*costly.tolist(), (0, 0), (1, 1), (40, 0), (200, 1)]:
+    for number, role in [*costly[-4:].tolist(), (150, 1), (300, 0)]:
         assert never[number, role] == pytest.approx(equilibrium_value(as_table(two.positions, number, role), memo), abs=1e-9)
 
 
