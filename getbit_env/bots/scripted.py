@@ -42,9 +42,14 @@ def count(actions: np.uint64) -> int:
 @inlined
 def pick(actions: np.uint64, bits: np.uint64) -> int:
     """One action of a set that is not empty, uniformly by 64 random bits (the bias is below 2^-26)."""
-    skip = ((bits >> np.uint64(32)) * np.uint64(count(actions))) >> np.uint64(32)
-    for _ in range(skip):
-        actions &= actions - np.uint64(1)
+    size = count(actions)
+    skip = ((bits >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
+    if size <= 7:  # without a branch, which the processor could not foresee
+        for k in range(6):
+            actions &= (actions - np.uint64(1)) | (np.uint64(0) - np.uint64(skip <= k))
+    else:
+        for _ in range(skip):
+            actions &= actions - np.uint64(1)
     return count((actions & (~actions + np.uint64(1))) - np.uint64(1))
 
 
@@ -211,12 +216,6 @@ def _of_card(packed: np.uint64, card: int) -> int:
     return int((packed >> np.uint64(8 * card)) & np.uint64(0xFF))
 
 
-@inlined
-def _higher(cards: np.uint64, card: int) -> int:
-    """How many of the cards are higher than this one."""
-    return count(cards >> np.uint64(8 * card) >> np.uint64(8))
-
-
 WORST = 64  # counts more than ties with all robots
 NEVER = 1024
 
@@ -242,11 +241,11 @@ def _prefer_safe(
             every |= hand
             others += there and not own
             mine += own
-        best = NEVER
-        for a in range(actions):
+        best, above = NEVER, 0  # above: how many higher cards others can play
+        for a in range(actions - 1, -1, -1):
             if each == 1:
-                risk[a] = 2 * _of_card(ahead_1, a) + (_of_card(holders, a) > 0)
-                risk[a] += WORST * (_higher(every, a) >= others)
+                risk[a] = 2 * _of_card(ahead_1, a) + (_of_card(holders, a) > 0) + WORST * (above >= others)
+                above += _of_card(every, a)
             else:
                 front, rear = a // cards, a % cards
                 risk[a] = 2 * _of_card(ahead_1, front) + (_of_card(holders, front) > 0)
@@ -254,7 +253,7 @@ def _prefer_safe(
                 risk[a] += 4 * (front == rear)  # G3.1: own robots tie as well
                 low, high = min(front, rear), max(front, rear)
                 free = every & ~(np.uint64(1) << np.uint64(8 * high))
-                risk[a] += WORST * (low < high and _higher(free, low) >= others)
+                risk[a] += WORST * (low < high and count(free >> np.uint64(8 * low) >> np.uint64(8)) >= others)
             risk[a] += NEVER * (action_mask[b, a] == 0)
             best = min(best, risk[a])
         chosen = np.uint64(0)

@@ -32,6 +32,7 @@ from getbit_env.agent import Agent
 from getbit_env.games import find_variant, game_of
 from getbit_env.get_bit.variants import Reward, Variant, choice
 from getbit_env.loading import load_agent
+from getbit_env.match.rows import collect, hand_out
 from getbit_env.match.statistics import Estimate, estimate
 
 T = TypeVar("T")
@@ -204,13 +205,13 @@ class _Chunk(NamedTuple):
 
 
 class _Seats(NamedTuple):
-    """The seats of one agent, and its own copy of what they see."""
+    """The seats of one agent, and its own copy of what they see, a row a seat of a game."""
 
     agent: Agent
-    seats: list[int]
+    seats: NDArray[np.int64]
     engine: Any
-    observation: NDArray[np.float32]  # [G, seats, D]
-    action_mask: NDArray[np.int8]  # [G, seats, A]
+    observation: NDArray[np.float32]  # [G * seats, D]
+    action_mask: NDArray[np.int8]  # [G * seats, A]
 
 
 class _AgentError(Exception):
@@ -305,33 +306,31 @@ class Table:
         engine = self._engines.get((games, options))
         if engine is None:
             engine = self._engines[games, options] = self._game.Engine(self._variant, games, seed=0, options=options)
-        observation = np.empty((games, len(seats), engine.layout.size), np.float32)
-        return _Seats(agent, seats, engine, observation, np.empty((games, len(seats), self._variant.actions), np.int8))
+        rows = games * len(seats)
+        observation, mask = np.empty((rows, engine.layout.size), np.float32), np.empty((rows, self._variant.actions), np.int8)
+        return _Seats(agent, np.array(seats), engine, observation, mask)
 
     def _act(self, number: int, table: _Seats, actions: NDArray[np.int64]) -> None:
         """Ask an agent for the actions of its seats, into `actions`."""
-        np.take(table.engine.observation, table.seats, axis=1, out=table.observation, mode="clip")  # "raise" would copy twice
-        np.take(table.engine.action_mask, table.seats, axis=1, out=table.action_mask, mode="clip")
-        games, seats, entries = table.observation.shape
-        rows, sees = games * seats, table.observation.reshape(-1, entries)
-        mask = table.action_mask.reshape(rows, -1)
-        chosen: Any = self._call(number, partial(table.agent.act, sees, mask))
+        seen, most = table.engine.observation, self._variant.actions
+        hand_out(seen, table.engine.action_mask, table.seats, table.observation, table.action_mask)
+        rows = len(table.observation)
+        chosen: Any = self._call(number, partial(table.agent.act, table.observation, table.action_mask))
         if not isinstance(chosen, np.ndarray) or chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
             what = f"{chosen.dtype} {list(chosen.shape)}" if isinstance(chosen, np.ndarray) else f"{type(chosen).__name__}"
             nan = " with NaN" if what.startswith("float") and np.isnan(chosen).any() else ""
             raise _AgentError(self.names[number], f"act gave {what}{nan} for {rows} rows, not int64 [{rows}]")
-        if chosen.min() < 0 or chosen.max() >= self._variant.actions:
-            live = (sees != 0).any(axis=1)
-            wrong = chosen[live & ((chosen < 0) | (chosen >= self._variant.actions))]
+        chosen = np.ascontiguousarray(chosen, np.int64)
+        if collect(chosen, table.seats, most, actions):
+            live = seen[:, table.seats].any(axis=2).ravel()
+            wrong = chosen[live & ((chosen < 0) | (chosen >= most))]
             if wrong.size:
-                raise _AgentError(self.names[number], f"act gave {wrong[0]}, actions are 0 to {self._variant.actions - 1}")
-            chosen = np.where(live, chosen, 0)
-        actions[:, table.seats] = chosen.reshape(games, seats)
+                raise _AgentError(self.names[number], f"act gave {wrong[0]}, actions are 0 to {most - 1}")
 
     def _refuse(self, tables: list[_Seats], illegal: NDArray[np.uint8], actions: NDArray[np.int64]) -> None:
         game, seat = (int(i[0]) for i in np.nonzero(illegal))
         number = next(n for n, table in enumerate(tables) if seat in table.seats)
-        mask = tables[number].action_mask[game, tables[number].seats.index(seat)]
+        mask = tables[number].engine.action_mask[game, seat]
         raise _AgentError(
             self.names[number],
             f"act gave the illegal action {actions[game, seat]} where {', '.join(map(str, np.flatnonzero(mask)))} were legal",

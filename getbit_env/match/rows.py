@@ -1,0 +1,45 @@
+"""What seats see becomes rows of agents, and what agents choose becomes actions of seats."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env._compiled import kernel
+
+
+@kernel
+def hand_out(
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    seats: NDArray[np.int64],
+    sees: NDArray[np.float32],
+    may: NDArray[np.int8],
+) -> None:
+    """Copy what some seats see: `[G, P, D]` and `[G, P, A]` to `[G * seats, D]` and `[G * seats, A]`."""
+    b = 0
+    for g in range(observation.shape[0]):
+        for seat in seats:
+            for i in range(observation.shape[2]):
+                sees[b, i] = observation[g, seat, i]
+            for a in range(action_mask.shape[2]):
+                may[b, a] = action_mask[g, seat, a]
+            b += 1
+
+
+@kernel
+def collect(chosen: NDArray[np.int64], seats: NDArray[np.int64], most: int, actions: NDArray[np.int64]) -> int:
+    """Put the actions of rows, `[G * seats]`, where those of the seats belong, in `[G, P]`; one out of range becomes 0.
+
+    Returns:
+        How many were not from 0 to `most - 1`.
+    """
+    outside = 0
+    b = 0
+    for g in range(actions.shape[0]):
+        for seat in seats:
+            inside = (chosen[b] >= 0) & (chosen[b] < most)
+            outside += not inside
+            actions[g, seat] = chosen[b] if inside else 0
+            b += 1
+    return outside
