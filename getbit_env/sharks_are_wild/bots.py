@@ -580,7 +580,7 @@ def _candidates(rules: Rules, games: Games, tried: NDArray[np.int64]) -> int:
 class MonteCarlo(Scripted):
     """Determinized Monte-Carlo: plays on as greedy does in made-up positions that agree with what it sees.
 
-    It takes the action that pays most, if that is surely better than greedy's. What it can't see is dealt at random, all cards alike.
+    It takes the action that pays most, if that is surely better than greedy's. What it can't see is dealt at random.
 
     Attributes:
         worlds: positions that it makes up for a decision.
