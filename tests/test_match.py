@@ -18,7 +18,7 @@ from getbit_env.agent import Agent
 from getbit_env.bots import Highest, Lowest, Random
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.match import MatchResult, play_match
-from getbit_env.match.runner import LINES_PER_CHUNK
+from getbit_env.match.runner import GAMES_PER_CHUNK
 from getbit_env.match.statistics import estimate, t_quantile
 
 
@@ -236,11 +236,12 @@ class Backwards(Executor):
 
 def test_order_of_chunks_and_processes_change_nothing() -> None:
     line_up = ["random", "counter", "forgetful"]
-    lines = 2 * LINES_PER_CHUNK + 100
+    at_once = GAMES_PER_CHUNK // 3
+    lines = 2 * at_once + 100
     done = []
     one = play_match(line_up, "3p", lines=lines, seed=3, on_chunk=lambda n, of: done.append((n, of)))
-    assert one.lines == 1440  # two blocks of all lines
-    assert done == [(512, 1440), (1024, 1440), (1440, 1440)]
+    assert one.lines == 2880  # four blocks of all lines
+    assert done == [(at_once, 2880), (2 * at_once, 2880), (2880, 2880)]
     assert play_match(line_up, "3p", lines=lines, seed=3, pool=Backwards()) == one
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         assert play_match(line_up, "3p", lines=lines, seed=3, pool=pool) == one

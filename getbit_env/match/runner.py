@@ -5,7 +5,7 @@ relative to themselves, so that a line whose robots are renamed, each to that of
 moved on by one: agents stay in their seats and the lines are renamed.
 
 Where there are no more lines than asked for, all of them are played, in whole blocks; else lines are drawn from the seed.
-Games are played in chunks of `LINES_PER_CHUNK` lines, and everything random in a chunk follows from the seed and its number:
+Games are played in chunks of `GAMES_PER_CHUNK`, and everything random in a chunk follows from the seed and its number:
 any number of processes gives the same result.
 """
 
@@ -38,7 +38,7 @@ from getbit_env.match.statistics import Estimate, estimate
 T = TypeVar("T")
 
 LINES = 5040  # every starting line of seven robots, and whole blocks of all the lines of fewer
-LINES_PER_CHUNK = 512
+GAMES_PER_CHUNK = 4096  # larger is faster up to here, and a long history of seven players still fits into memory
 LEAST_LINES = 4  # an interval of fewer says nothing
 
 
@@ -179,7 +179,7 @@ def play_match(
         raise ValueError(f"lines is {LEAST_LINES} or more, not {lines}: fewer tell nothing")
     own = tuple((agents or {}).items())
     table = Table(tuple(line_up), own, variant, seed, lines, choice(Reward, "reward", reward), time_limit)
-    chunks = range(math.ceil(table.lines / LINES_PER_CHUNK))
+    chunks = range(math.ceil(table.lines / table.lines_per_chunk))
     played: Iterable[_Chunk | Failure] = (
         map(table.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, table.arguments), chunks)
     )
@@ -189,7 +189,7 @@ def play_match(
             return table.forfeit(chunk)
         done.append(chunk)
         if on_chunk is not None:
-            on_chunk(min(len(done) * LINES_PER_CHUNK, table.lines), table.lines)
+            on_chunk(min(len(done) * table.lines_per_chunk, table.lines), table.lines)
     return table.result(done)
 
 
@@ -224,7 +224,7 @@ class Table:
     Attributes:
         arguments: what makes the same table elsewhere.
         names: of the agents, each once, by first seat.
-        lines: how many are played.
+        lines, lines_per_chunk: how many are played, and how many at once.
         exact: see `MatchResult`.
     """
 
@@ -256,6 +256,7 @@ class Table:
         self.exact = self._enumerated and deterministic
         blocks = 1 if deterministic else math.ceil(lines / self._all_lines)
         self.lines = blocks * self._all_lines if self._enumerated else lines
+        self.lines_per_chunk = GAMES_PER_CHUNK // variant.players
         self._engines: dict[tuple[int, Any], Any] = {}
 
     def play(self, chunk: int) -> _Chunk | Failure:
@@ -297,8 +298,8 @@ class Table:
 
     def _rotations(self, chunk: int) -> Any:
         """The lines of a chunk, each followed by its renamed ones."""
-        first = chunk * LINES_PER_CHUNK
-        number = min(LINES_PER_CHUNK, self.lines - first)
+        first = chunk * self.lines_per_chunk
+        number = min(self.lines_per_chunk, self.lines - first)
         return self._game.rotated_starts(self._variant, self._seed, first, number, self._enumerated)
 
     def _sit_down(self, agent: Agent, seats: list[int], games: int) -> _Seats:

@@ -9,9 +9,9 @@ import multiprocessing
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ def play_tournament(
         reward: see `play_match`.
         mixed: how many tables at most that are not one against many.
         time_limit: see `play_match`.
-        processes: how many play; the result is the same for any number.
+        processes: how many play, each a table at a time; the result is the same for any number. `own` must be picklable then.
         path: a JSON file in which results are saved as they come. If it is there already, tables that it holds are not played
             again, unless an agent failed at them; those of other agents are kept.
         progress: called with a line-up and the part of its lines that is done.
@@ -134,7 +134,7 @@ def play_tournament(
     for name in agents:
         if name not in (own or {}):
             load_agent(name)
-    settings = {
+    settings: dict[str, Any] = {
         "variant": variant.name,
         "lines": lines,
         "seed": seed,
@@ -145,31 +145,38 @@ def play_tournament(
     file = None if path is None else Path(path)
     saved = _load(file, settings) if file is not None and file.exists() else {}
     tables = cross_tables(agents, variant.players) + mixed_tables(agents, variant.players, mixed, seed)
-    workers = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) if processes > 1 else nullcontext(None)
+    todo = [table for table in tables if table not in saved or saved[table].failure]
+    play = partial(
+        play_match, variant=variant, agents=own, lines=lines, seed=seed, reward=settings["reward"], time_limit=time_limit
+    )
 
-    with workers as pool:
-        for table in tables:
-            if table not in saved or saved[table].failure:
+    def tell(table: tuple[str, ...], done: int, of: int) -> None:
+        if progress is not None and done < of:  # it is done when it is saved
+            progress(table, done / of)
 
-                def tell(done: int, of: int, table: tuple[str, ...] = table) -> None:
-                    if progress is not None and done < of:  # it is done when it is saved
-                        progress(table, done / of)
+    def keep(table: tuple[str, ...], match: MatchResult) -> None:
+        saved[table] = match
+        if file is not None:
+            order = [t for t in tables if t in saved] + [t for t in saved if t not in tables]
+            _save(file, TournamentResult(agents, variant.players, settings, tuple(saved[t] for t in order)).to_dict())
+        if progress is not None:
+            progress(table, 1.0)
 
-                saved[table] = play_match(
-                    table,
-                    variant,
-                    agents=own,
-                    lines=lines,
-                    seed=seed,
-                    reward=reward,
-                    time_limit=time_limit,
-                    pool=pool,
-                    on_chunk=tell,
-                )
-                if file is not None:
-                    _save(file, TournamentResult(agents, variant.players, settings, tuple(saved.values())).to_dict())
-            if progress is not None:
-                progress(table, 1.0)
+    for table in tables:
+        if table not in todo and progress is not None:
+            progress(table, 1.0)
+    if processes == 1:
+        for table in todo:
+            keep(table, play(table, on_chunk=partial(tell, table)))
+    else:
+        with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+            futures = {pool.submit(play, table): table for table in todo}
+            try:
+                for future in as_completed(futures):
+                    keep(futures[future], future.result())
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     return TournamentResult(agents, variant.players, settings, tuple(saved[table] for table in tables))
 
 
