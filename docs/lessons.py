@@ -403,12 +403,12 @@ def table(what: str, figures: Figures) -> str:
     raise ValueError(f"no table {what!r}")
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m docs.lessons", description=__doc__.splitlines()[0])
     parser.add_argument("--redraw", action="store_true", help="compute nothing: tables and pictures from docs/lessons.json")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="the figures do not depend on it (default: all)")
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     if not options.redraw:
         with tqdm(total=0, file=sys.stderr, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}") as bar:
             threads, progress = options.threads, progress_bar(bar)

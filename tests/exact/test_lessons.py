@@ -11,6 +11,7 @@ from docs.tables import written
 from getbit_env.bots import BOTS
 from getbit_env.exact import Equilibrium
 from getbit_env.exact.many_players import solve_many_players
+from getbit_env.exact.tables import FOLDER_VARIABLE
 from getbit_env.exact.two_players import solve_two_players
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of
@@ -132,15 +133,23 @@ def test_every_bot_that_can_be_judged_is(figures):
     assert figures["many"]["agents"]["equilibrium"][2] < 1e-4 < figures["many"]["agents"]["random"][2]
 
 
-def test_pictures_and_tables_are_made_of_the_figures(figures, tmp_path):
-    figures = json.loads(json.dumps(figures))
-    paths = lessons.draw_all(figures, tmp_path)
-    assert {path.name for path in paths} == {path.name for path in lessons.PICTURES.glob("lessons_*.png")}
-    for path in paths:
+def test_the_command_writes_figures_pictures_and_tables(figures, tmp_path, monkeypatch):
+    page, pictures = lessons.PAGE.read_text(), {path.name for path in lessons.PICTURES.glob("lessons_*.png")}
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(lessons, "standard_variant", {2: TWO, 4: MANY}.get)
+    for name, file in (("PAGE", "lessons.md"), ("FIGURES", "lessons.json"), ("PICTURES", "")):
+        monkeypatch.setattr(lessons, name, tmp_path / file)
+    lessons.PAGE.write_text(page)
+    lessons.main(["--threads", "1"])
+    assert json.loads(lessons.FIGURES.read_text()) == json.loads(json.dumps(figures))
+    drawn = list(tmp_path.glob("*.png"))
+    assert {path.name for path in drawn} == pictures
+    for path in drawn:
         assert path.read_bytes().startswith(b"\x89PNG")
-        assert f"images/{path.name}" in lessons.PAGE.read_text(), "the page shows it"
-    assert f"| AABB | {figures['two']['start']['AABB']:+.6f} |" in lessons.table("start-two", figures)
-    assert f"| `random` | 0.3333 | {figures['many']['agents']['random'][1]:.4f} |" in lessons.table("agents-many", figures)
+        assert f"images/{path.name}" in page, "the page shows it"
+    written = lessons.PAGE.read_text()
+    assert f"| AABB | {figures['two']['start']['AABB']:+.6f} |" in written
+    assert f"| `random` | 0.3333 | {figures['many']['agents']['random'][1]:.4f} |" in written
     with pytest.raises(ValueError, match="no table 'other'"):
         lessons.table("other", figures)
 
