@@ -220,6 +220,43 @@ def test_the_counter_is_not_bitten_when_its_rule_says_so(name: str) -> None:
     assert safe_ones > 80
 
 
+def liked_by_the_rule(variant: Variant, games: Games, game: int) -> set[tuple[int, ...]]:
+    """The cards that the rule of the counter leaves player 0, front robot first, computed with sets."""
+    each = variant.robots_per_player
+    line = sorted((r for r in range(variant.robots) if games.limbs[r, game]), key=lambda r: games.place[r, game])
+    hands = {r: set(cards_of(games.hand[r, game])) for r in line}
+    others = [r for r in line if r >= each]
+
+    def fear(cards: tuple[int, ...]) -> tuple[bool, int]:
+        passed, ties = False, 0
+        for robot, card in zip([r for r in line if r < each], cards, strict=True):
+            rest = [c for c in cards if c != card]
+            numbers = set().union(*(hands[r] for r in others)) - set(rest)
+            passed |= sum(c > card for c in numbers) >= len(others) and all(c > card for c in rest) and len(set(cards)) == each
+            ahead = line[: line.index(robot)]
+            ties += 2 * sum(card in hands[r] for r in others if r in ahead) + any(card in hands[r] for r in others)
+        return passed, ties + 4 * (each - len(set(cards)))
+
+    plays = list(itertools.product(*(sorted(hands[r]) for r in line if r < each)))
+    return {cards for cards in plays if fear(cards) == min(map(fear, plays))}
+
+
+@pytest.mark.parametrize("name", ["4p", "6p", "2p", "3p", "3p-1r"])
+@pytest.mark.clause("G3.1", "G3.3")
+def test_the_counter_follows_its_rule(name: str) -> None:
+    variant, rng = parse_variant(name), np.random.default_rng(5)
+    engine = Engine(variant, 15, seed=6)
+    engine.start()
+    for _ in range(variant.least_rounds):
+        state = copy_of(engine.state)
+        engine.play_cards(random_cards(variant, engine.state, rng))
+        for game, may in enumerate(liked(Forgetful(), *look(variant, state, 0))):
+            if state.limbs[0, game]:
+                deck = variant.cards
+                cards = {(a + 1,) if variant.robots_per_player == 1 else (a // deck + 1, a % deck + 1) for a in may}
+                assert cards == liked_by_the_rule(variant, state, game)
+
+
 @pytest.mark.clause("G3.1", "G3.3")
 def test_the_counter_by_hand() -> None:
     # Nobody else holds 2 or 4, and three robots can't pass a 2 with 3 and 5; a 5 can be tied by one ahead.

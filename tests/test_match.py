@@ -223,6 +223,19 @@ def test_seeds_decide() -> None:
     assert one != other
 
 
+def test_every_chunk_and_every_agent_has_its_own_seed() -> None:
+    class Seeded(Random):
+        def reset(self, layout: Layout, begins: np.ndarray, seed: int | None) -> None:
+            super().reset(layout, begins, seed)
+            seeds.append(seed)
+
+    seeds: list[int | None] = []
+    for seed in (0, 1):
+        play_match([Seeded(), Seeded()], "2p", lines=GAMES_PER_CHUNK, seed=seed)
+    assert len(seeds) == 12, "lines come in blocks, so there are three chunks of two rotations"
+    assert len(set(seeds)) == 12
+
+
 class Backwards(Executor):
     """Runs what it is given at once, the last one first."""
 
