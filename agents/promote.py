@@ -17,7 +17,7 @@ from tqdm import tqdm
 from getbit_env.exact import Positions, exploitability
 from getbit_env.games import game_of
 from getbit_env.get_bit import ID
-from getbit_env.loading import bots_of
+from getbit_env.loading import EQUILIBRIUM, bots_of
 from getbit_env.match import MatchResult, play_match
 from getbit_env.network import FILE, NetworkAgent, load_network
 
@@ -91,8 +91,8 @@ def promote(run: Path, name: str, lines: int) -> Path:
     """
     if not (run / "card.md").exists():
         raise ValueError(f"{run} is no finished run: it has no card.md")
-    if name in bots_of(name) or not name.isidentifier():
-        raise ValueError(f"{name!r} can't be the name of an agent: a word that is not the name of a bot")
+    if name in bots_of(name) or name == EQUILIBRIUM or not name.isidentifier():
+        raise ValueError(f"{name!r} can't be the name of an agent: a word that is not the name of a bot, nor {EQUILIBRIUM!r}")
     size = (run / FILE).stat().st_size
     if size > MOST_BYTES:
         raise ValueError(f"{run / FILE} has {size:,} bytes; agents that ship have at most {MOST_BYTES:,}")
