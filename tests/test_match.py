@@ -232,7 +232,7 @@ def test_every_chunk_and_every_agent_has_its_own_seed() -> None:
     seeds: list[int | None] = []
     for seed in (0, 1):
         play_match([Seeded(), Seeded()], "2p", lines=GAMES_PER_CHUNK, seed=seed)
-    assert len(seeds) == 12, "lines come in blocks, so there are three chunks of two rotations"
+    assert len(seeds) == 12, "whole blocks of lines make three chunks; two agents, two matches"
     assert len(set(seeds)) == 12
 
 
