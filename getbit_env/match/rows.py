@@ -12,19 +12,30 @@ from getbit_env._compiled import kernel
 def hand_out(
     observation: NDArray[np.float32],
     action_mask: NDArray[np.int8],
-    seats: NDArray[np.int64],
+    first: NDArray[np.int64],
+    step: NDArray[np.int64],
     sees: NDArray[np.float32],
     may: NDArray[np.int8],
 ) -> None:
-    """Copy what some seats see: `[G, P, D]` and `[G, P, A]` to `[G * seats, D]` and `[G * seats, A]`."""
-    b = 0
+    """Copy what seats see, `[G, P, D]` and `[G, P, A]`, to rows `[B, D]` and `[B, A]`, in one pass over all seats.
+
+    Args:
+        observation: what is seen.
+        action_mask: what is legal.
+        first: `[P]`, the row of each seat in the first game.
+        step: `[P]`, how many rows further it has its row in the next game; 0: it has none.
+        sees: overwritten.
+        may: overwritten.
+    """
     for g in range(observation.shape[0]):
-        for seat in seats:
+        for seat in range(observation.shape[1]):
+            if step[seat] == 0:
+                continue
+            b = first[seat] + g * step[seat]
             for i in range(observation.shape[2]):
                 sees[b, i] = observation[g, seat, i]
             for a in range(action_mask.shape[2]):
                 may[b, a] = action_mask[g, seat, a]
-            b += 1
 
 
 @kernel

@@ -214,6 +214,29 @@ class _Seats(NamedTuple):
     action_mask: NDArray[np.int8]  # [G * seats, A]
 
 
+class _Eyes:
+    """An engine, and the rows of all agents that want to see its observations: those of one agent lie together."""
+
+    def __init__(self, engine: Any, seats: list[list[int]]) -> None:
+        self.engine = engine
+        rows = engine.size * sum(map(len, seats))
+        self._sees = np.empty((rows, engine.layout.size), np.float32)
+        self._may = np.empty((rows, engine.variant.actions), np.int8)
+        self._first, self._step = (np.zeros(engine.variant.players, np.int64) for _ in range(2))
+        row = 0
+        self.rows = []  # of each agent: what it sees, what it may play
+        for mine in seats:
+            self._first[mine], self._step[mine] = row + np.arange(len(mine)), len(mine)
+            part = slice(row, row + engine.size * len(mine))
+            self.rows.append((self._sees[part], self._may[part]))
+            row = part.stop
+
+    def look(self, seeing: NDArray[np.uint8]) -> None:
+        """Bring all rows up to date; `seeing` `[G]` is as `show` of `Engine.observe`."""
+        self.engine.observe(seeing)
+        hand_out(self.engine.observation, self.engine.action_mask, self._first, self._step, self._sees, self._may)
+
+
 class _AgentError(Exception):
     """What an agent raised, or did wrong."""
 
@@ -263,28 +286,27 @@ class Table:
         """Play the lines of a chunk in all rotations."""
         lines = self._rotations(chunk)
         games, players = len(lines), self._variant.players
-        tables = [self._sit_down(agent, seats, games) for agent, seats in zip(self._agents, self._seats, strict=True)]
-        engines = list({id(table.engine): table.engine for table in tables}.values())
-        engine = engines[0]
+        eyes, tables = self._sit_down(games)
+        engine = eyes[0].engine
         finish = np.zeros((players, games), np.uint8)
         bites = np.zeros_like(getattr(engine.outcome, "bitten", finish))
         running = np.ones(games, np.uint8)
         seeing = running.copy()
         actions = np.zeros((games, players), np.int64)
-        for each in engines:
-            each.start(None, lines)
+        for each in eyes:
+            each.engine.start(None, lines)
         try:
             for number, table in enumerate(tables):
                 seeds = np.random.SeedSequence((self._seed, 1, chunk, number)).generate_state(1)
                 everywhere = np.ones(games * len(table.seats), bool)
                 self._call(number, partial(table.agent.reset, table.engine.layout, everywhere, int(seeds[0])))
             while running.any():
-                for each in engines:
-                    each.observe(seeing)
+                for each in eyes:
+                    each.look(seeing)
                 for number, table in enumerate(tables):
                     self._act(number, table, actions)
-                for each in engines:
-                    each.play(actions)
+                for each in eyes:
+                    each.engine.play(actions)
                 if np.logical_and(engine.replaced, running[:, None]).any():
                     self._refuse(tables, engine.replaced & running[:, None], actions)
                 finish += engine.outcome.finish
@@ -302,19 +324,23 @@ class Table:
         number = min(self.lines_per_chunk, self.lines - first)
         return self._game.rotated_starts(self._variant, self._seed, first, number, self._enumerated)
 
-    def _sit_down(self, agent: Agent, seats: list[int], games: int) -> _Seats:
-        options = getattr(agent, "options", None) or self._game.Options()
-        engine = self._engines.get((games, options))
-        if engine is None:
-            engine = self._engines[games, options] = self._game.Engine(self._variant, games, seed=0, options=options)
-        rows = games * len(seats)
-        observation, mask = np.empty((rows, engine.layout.size), np.float32), np.empty((rows, self._variant.actions), np.int8)
-        return _Seats(agent, np.array(seats), engine, observation, mask)
+    def _sit_down(self, games: int) -> tuple[list[_Eyes], list[_Seats]]:
+        """Give the agents their rows: those that want to see the same share an engine."""
+        wishes = [getattr(agent, "options", None) or self._game.Options() for agent in self._agents]
+        eyes, tables = [], {}
+        for options in dict.fromkeys(wishes):
+            engine = self._engines.get((games, options))
+            if engine is None:
+                engine = self._engines[games, options] = self._game.Engine(self._variant, games, seed=0, options=options)
+            alike = [number for number, wish in enumerate(wishes) if wish == options]
+            eyes.append(_Eyes(engine, [self._seats[number] for number in alike]))
+            for number, rows in zip(alike, eyes[-1].rows, strict=True):
+                tables[number] = _Seats(self._agents[number], np.array(self._seats[number]), engine, *rows)
+        return eyes, [tables[number] for number in range(len(self._agents))]
 
     def _act(self, number: int, table: _Seats, actions: NDArray[np.int64]) -> None:
         """Ask an agent for the actions of its seats, into `actions`."""
         seen, most = table.engine.observation, self._variant.actions
-        hand_out(seen, table.engine.action_mask, table.seats, table.observation, table.action_mask)
         rows = len(table.observation)
         chosen: Any = self._call(number, partial(table.agent.act, table.observation, table.action_mask))
         if not isinstance(chosen, np.ndarray) or chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
