@@ -273,28 +273,30 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
 def _see_line(
     view: View, games: Games, record: Record, g: int, line: int, robot_at: NDArray[np.int64], observation: NDArray[np.float32]
 ) -> None:
-    """Write what all players see alike, of the robots in the first `line` places. Loops of fixed length: no branch to miss."""
-    for i in range(view.size):
+    """Write what all players see alike, of the robots in the first `line` places.
+
+    A block is made as the bits of a number (it has at most 60 entries) and then spread: no branch to miss.
+    """
+    for i in range(view.block * games.place.shape[0], view.size):
         observation[g, 0, i] = 0
-    for k in range(line):
+    for k in range(games.place.shape[0]):
         r, at = robot_at[k], k * view.block
-        limbs, hand, played = games.limbs[r, g], games.hand[r, g], games.played[r, g]
-        for i in range(view.limbs):
-            observation[g, 0, at + view.limb + i] = limbs > i
+        limbs, hand = np.int64(games.limbs[r, g]), np.int64(games.hand[r, g])
+        bits = ((1 << limbs) - 1) << view.limb
         if view.hidden == 0:
-            for c in range(view.cards):
-                observation[g, 0, at + view.hand + c] = (hand >> c) & 1
+            bits |= hand << view.hand
         else:
-            size = 0
+            size = np.int64(0)
             for c in range(view.cards):
                 size += (hand >> c) & 1
-            for i in range(view.cards):
-                observation[g, 0, at + view.hand_size + i] = size > i
+            bits |= ((1 << size) - 1) << view.hand_size
         if view.number >= 0:
-            observation[g, 0, at + view.number + _number(view, record, r, g)] = 1
+            bits |= 1 << (view.number + _number(view, record, r, g))
         if view.last >= 0:
-            for c in range(view.cards):
-                observation[g, 0, at + view.last + c] = (played >> c) & 1
+            bits |= np.int64(games.played[r, g]) << view.last
+        bits = bits if k < line else np.int64(0)
+        for i in range(view.block):
+            observation[g, 0, at + i] = (bits >> i) & 1
     observation[g, 0, view.first_round] = games.rounds[g] == 0
 
 
