@@ -28,7 +28,7 @@ def run(*command: str) -> None:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__)
-    parser.add_argument("--frames", type=int, default=2_500_000, help="decisions to train on (%(default)s)")
+    parser.add_argument("--frames", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), metavar="FOLDER", help="of the run (%(default)s)")
     options = parser.parse_args()
     folder = options.output
