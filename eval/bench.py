@@ -69,7 +69,7 @@ def engine_steps(variant: str, games: int = 4096, *, observe: bool = False) -> B
             play_round(
                 engine._rules, engine.state, laid, engine._pays, engine._limb_reward, engine._scratch, engine.outcome, 0, games
             )
-            start_games(engine._rules, engine.state, engine.outcome.over, engine.streams, engine.counters, 0, games)
+            start_games(engine._rules, engine.state, engine.outcome.over, engine.streams, engine.counters, engine._scratch, 0, games)
             if observe:
                 engine.observe(everyone)
         return len(cards) * games

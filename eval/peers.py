@@ -32,7 +32,7 @@ def our_engine(games: int = 4096, rounds: int = 50) -> Block:
     def block() -> int:
         steps = 0
         for _ in range(rounds):
-            draw_cards(engine.state, streams, counters, cards, 0, games)
+            draw_cards(engine.state, streams, counters, engine._scratch, cards, 0, games)
             steps += int(np.count_nonzero(cards))
             engine.play_cards(cards)
             engine.start(engine.outcome.over)

@@ -222,7 +222,7 @@ def look_ahead(
             else:
                 _copy_position(place, limbs, hand, rounds, games, 0, n)
                 _seed_games(room, key, first, first + n)
-                draw_cards(games, room.streams, room.counters, cards, 0, n)
+                draw_cards(games, room.streams, room.counters, room.scratch, cards, 0, n)
             for a in range(action_mask.shape[1]):
                 if action_mask[b, a] == 0:
                     continue
@@ -290,7 +290,7 @@ def play_out(
         at_first = True
         running = True
         while running:
-            draw_cards(games, room.streams, room.counters, cards, 0, n)
+            draw_cards(games, room.streams, room.counters, room.scratch, cards, 0, n)
             if at_first:
                 first = 0
                 for a in range(action_mask.shape[1]):

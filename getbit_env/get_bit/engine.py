@@ -76,7 +76,8 @@ def rotated_starts(variant: Variant, seed: int, first: int, number: int, every: 
     else:
         drawn = new_games(robots, number)
         streams = game_streams(np.random.SeedSequence((seed, 0)), number, first)
-        start_games(variant.rules, drawn, np.ones(number, np.uint8), streams, np.zeros(number, np.uint64), 0, number)
+        begin, counters = np.ones(number, np.uint8), np.zeros(number, np.uint64)
+        start_games(variant.rules, drawn, begin, streams, counters, new_scratch(robots), 0, number)
         lines = np.argsort(drawn.place, axis=0).T
     rotation = np.arange(variant.players)[:, None] * variant.robots_per_player
     return ((lines[:, None, :] + rotation) % robots).reshape(-1, robots)
@@ -144,7 +145,7 @@ class Engine:
             ValueError: a line is not an order of the robots.
         """
         begin = self._all if begin is None else begin
-        start_games(self._rules, self.state, begin, self.streams, self.counters, 0, self.size)
+        start_games(self._rules, self.state, begin, self.streams, self.counters, self._scratch, 0, self.size)
         if lines is not None:
             begun = np.flatnonzero(begin)
             given = np.asarray(lines)[begun]

@@ -60,11 +60,12 @@ class Outcome(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Rows that `play_round` works in; one a thread."""
+    """Rows that the kernels work in, so that none of them allocates; one a thread."""
 
     untied: NDArray[np.uint8]  # [R, BLOCK] bit of the card if nobody else played it, else 0
     ahead: NDArray[np.uint8]  # [R, BLOCK] robots ahead after the move
     row: NDArray[np.uint8]  # [8, BLOCK]
+    word: NDArray[np.uint64]  # [3, BLOCK]
 
 
 def new_games(robots: int, games: int) -> Games:
@@ -85,7 +86,8 @@ def new_outcome(robots: int, players: int, games: int) -> Outcome:
 
 def new_scratch(robots: int) -> Scratch:
     """Allocate the rows that one thread works in."""
-    return Scratch(np.zeros((robots, BLOCK), np.uint8), np.zeros((robots, BLOCK), np.uint8), np.zeros((8, BLOCK), np.uint8))
+    rows = (np.zeros((rows, BLOCK), np.uint8) for rows in (robots, robots, 8))
+    return Scratch(*rows, np.zeros((3, BLOCK), np.uint64))
 
 
 # --- a round, in the order of the rulebook --------------------------------------------------------------------------------
@@ -108,17 +110,19 @@ def _reveal(rules: Rules, games: Games, cards: NDArray[np.uint8], scratch: Scrat
     for g in range(n):
         live[g] = 0 - (line[g] > last_line)  # a finished game stays as it is
     for r in range(games.limbs.shape[0]):
-        card, hand, played = cards[r, start:stop], games.hand[r, start:stop], games.played[r, start:stop]
+        card, hand, played, untied = cards[r, start:stop], games.hand[r, start:stop], games.played[r, start:stop], scratch.untied[r, :n]
         for g in range(n):
-            bit = card[g] & live[g]
-            hand[g] &= ~bit
-            tied[g] |= once[g] & bit
-            once[g] |= bit
-            played[g] = bit | (played[g] & ~live[g])
+            played[g] = (card[g] & live[g]) | (played[g] & ~live[g])
+        for g in range(n):
+            untied[g] = card[g] & live[g]
+            hand[g] &= ~untied[g]
+        for g in range(n):
+            tied[g] |= once[g] & untied[g]
+            once[g] |= untied[g]
     for r in range(games.limbs.shape[0]):
-        played, untied = games.played[r, start:stop], scratch.untied[r, :n]
+        untied = scratch.untied[r, :n]
         for g in range(n):
-            untied[g] = played[g] & live[g] & ~tied[g]
+            untied[g] &= ~tied[g]
 
 
 @inlined
@@ -142,8 +146,11 @@ def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, sta
     deck = np.uint8(rules.deck)
     stop_at_one = np.uint8(255 if rules.pick_up_at == 1 else 0)
     n = stop - start
-    line, live, bite, survives = scratch.row[0, :n], scratch.row[1, :n], scratch.row[2, :n], scratch.row[3, :n]
+    line, live, bite, survives, back = (
+        scratch.row[0, :n], scratch.row[1, :n], scratch.row[2, :n], scratch.row[3, :n], scratch.row[4, :n])
     rounds = games.rounds[start:stop]
+    for g in range(n):
+        back[g] = line[g] - 1
     for g in range(n):
         bite[g] = live[g] & (0 - (rounds[g] > 0))  # G4.1
         rounds[g] += live[g] & 1
@@ -151,19 +158,20 @@ def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, sta
     for r in range(games.limbs.shape[0]):
         limbs, ahead, bitten = games.limbs[r, start:stop], scratch.ahead[r, :n], outcome.bitten[r, start:stop]
         for g in range(n):
-            bitten[g] = bite[g] & (ahead[g] + 1 == line[g])
+            bitten[g] = bite[g] & (ahead[g] == back[g])
+        for g in range(n):
             limbs[g] -= bitten[g]  # G4.2
             survives[g] |= bitten[g] & (limbs[g] > 0)
     for r in range(games.limbs.shape[0]):
         limbs, ahead, bitten = games.limbs[r, start:stop], scratch.ahead[r, :n], outcome.bitten[r, start:stop]
         place, hand = games.place[r, start:stop], games.hand[r, start:stop]
+        for g in range(n):  # G4.3: a bitten robot moves to the front and those ahead of it move one back
+            place[g] = (ahead[g] + (survives[g] & (ahead[g] < back[g]))) & ((survives[g] & bitten[g]) - 1)
         for g in range(n):
-            to_front = survives[g] & bitten[g]  # G4.3: it moves to the front and those ahead of it move one back
-            place[g] = (ahead[g] + (survives[g] & (ahead[g] + 1 < line[g]))) & (to_front - 1)
-            fewer = hand[g] & (hand[g] - 1)
-            fewer &= (fewer - 1) | stop_at_one  # G5.1: now empty if the hand is down to `pick_up_at` cards or fewer
-            back = (limbs[g] > 0) & (bitten[g] | (fewer == 0))  # G4.4: a robot that is out takes nothing back
-            hand[g] |= deck & (0 - back)
+            fewer = np.uint8(hand[g] & (hand[g] - 1))
+            fewer = np.uint8(fewer & ((fewer - 1) | stop_at_one))  # G5.1: now empty if the hand is down to `pick_up_at` cards or fewer
+            takes = (limbs[g] > 0) & (bitten[g] | (fewer == 0))  # G4.4: a robot that is out takes nothing back
+            hand[g] |= deck & (0 - takes)
     for g in range(n):
         line[g] -= bite[g] & 1 & ~survives[g]  # G4.4
 
@@ -206,19 +214,29 @@ def _end(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: 
 
 
 @inlined
+def _pays(reward_of_finish: NDArray[np.float32], k: int) -> np.float32:
+    return reward_of_finish[k] if k < reward_of_finish.shape[0] else np.float32(0)
+
+
+@inlined
 def _reward(
     rules: Rules, reward_of_finish: NDArray[np.float32], limb_reward: np.float32, outcome: Outcome, start: int, stop: int
 ) -> None:
     """The reward of each player for this round: what its finishing place pays, and `limb_reward` a limb that it lost."""
     each = rules.robots_per_player
     n = stop - start
+    first, second, third, fourth = _pays(reward_of_finish, 1), _pays(reward_of_finish, 2), _pays(reward_of_finish, 3), _pays(reward_of_finish, 4)
+    fifth, sixth, seventh = _pays(reward_of_finish, 5), _pays(reward_of_finish, 6), _pays(reward_of_finish, 7)
     for p in range(outcome.finish.shape[0]):
         finish, reward = outcome.finish[p, start:stop], outcome.reward[p, start:stop]
-        reward[:] = np.float32(0)
-        for k in range(1, reward_of_finish.shape[0]):
-            pays = reward_of_finish[k]
-            for g in range(n):
-                reward[g] += pays if finish[g] == np.uint8(k) else np.float32(0)
+        for g in range(n):  # seven comparisons take less time than looking up in a table
+            pays = first if finish[g] == 1 else np.float32(0)
+            pays = second if finish[g] == 2 else pays
+            pays = third if finish[g] == 3 else pays
+            pays = fourth if finish[g] == 4 else pays
+            pays = fifth if finish[g] == 5 else pays
+            pays = sixth if finish[g] == 6 else pays
+            reward[g] = seventh if finish[g] == 7 else pays
         if limb_reward != 0:
             for r in range(p * each, p * each + each):
                 bitten = outcome.bitten[r, start:stop]
@@ -279,31 +297,26 @@ def start_games(
     begin: NDArray[np.uint8],
     streams: NDArray[np.uint64],
     counters: NDArray[np.uint64],
+    scratch: Scratch,
     start: int,
     stop: int,
 ) -> None:
     """Set up those of the games `start:stop` for which `begin[g]` is not 0, each with the next line of its own stream.
 
-    The line is shuffled by Fisher-Yates with the digits of a fixed-point fraction of 56 random bits: the bias of any order
-    is below 7!/2^56. `streams` and `counters` are `[G]` uint64.
+    Args:
+        rules: `Rules` of the variant.
+        games: `Games`, changed in place.
+        begin: `[G]` uint8.
+        streams: `[G]` uint64, keys of `random_bits`.
+        counters: `[G]` uint64, raised by one for each game that begins.
+        scratch: `Scratch` of this thread.
+        start: the first of the games.
+        stop: the one after the last.
     """
-    _set_up(rules, games, begin, start, stop)
-    robots = games.place.shape[0]
-    fraction = np.uint64((1 << 56) - 1)
-    for g in range(start, stop):
-        if begin[g] == 0:
-            continue
-        counters[g] += np.uint64(1)
-        bits = random_bits(streams[g], counters[g]) >> np.uint64(8)
-        order = np.int64(0x6543210)  # robot in place i, four bits each: the shuffle stays in a register
-        for i in range(robots - 1, 0, -1):
-            bits *= np.uint64(i + 1)
-            j = np.int64(bits >> np.uint64(56))
-            bits &= fraction
-            differ = ((order >> (4 * i)) ^ (order >> (4 * j))) & 15
-            order ^= (differ << (4 * i)) | (differ << (4 * j))
-        for i in range(robots):
-            games.place[(order >> (4 * i)) & 15, g] = i
+    for first in range(start, stop, BLOCK):
+        last = min(first + BLOCK, stop)
+        _set_up(rules, games, begin, first, last)
+        _line_up(games, begin, streams, counters, scratch, first, last)
 
 
 @inlined
@@ -322,12 +335,58 @@ def _set_up(rules: Rules, games: Games, begin: NDArray[np.uint8], start: int, st
             played[g] &= ~new
 
 
+@inlined
+def _line_up(
+    games: Games,
+    begin: NDArray[np.uint8],
+    streams: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    scratch: Scratch,
+    start: int,
+    stop: int,
+) -> None:
+    """G1.2: a random line, for the games that begin.
+
+    Fisher-Yates with the digits of a fixed-point fraction of 56 random bits: the bias of any order is below 7!/2^56. The few
+    games that begin are gathered first, so that the shuffle is once more a loop without a branch.
+    """
+    robots = games.place.shape[0]
+    fraction, digit, word = np.uint64((1 << 56) - 1), np.uint64(15), np.uint64(56)
+    chosen, bits, order = scratch.word[0], scratch.word[1], scratch.word[2]
+    n = 0
+    for g in range(start, stop):
+        chosen[n] = g
+        n += begin[g] != 0
+    for m in range(n):
+        g = chosen[m]
+        counters[g] += np.uint64(1)
+        bits[m] = random_bits(streams[g], counters[g]) >> np.uint64(8)
+        order[m] = np.uint64(0x6543210)  # robot in place i, four bits each
+    for i in range(robots - 1, 0, -1):
+        numbers, at_i = np.uint64(i + 1), np.uint64(4 * i)
+        for m in range(n):
+            drawn = bits[m] * numbers
+            at_j = np.uint64(4) * (drawn >> word)
+            bits[m] = drawn & fraction
+            differ = ((order[m] >> at_i) ^ (order[m] >> at_j)) & digit
+            order[m] ^= (differ << at_i) | (differ << at_j)
+    for i in range(robots):
+        for m in range(n):
+            games.place[np.int64((order[m] >> np.uint64(4 * i)) & digit), np.int64(chosen[m])] = i
+
+
 # --- random play, for playouts and measurements ------------------------------------------------------------------------------
 
 
 @kernel
 def draw_cards(
-    games: Games, streams: NDArray[np.uint64], counters: NDArray[np.uint64], cards: NDArray[np.uint8], start: int, stop: int
+    games: Games,
+    streams: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    scratch: Scratch,
+    cards: NDArray[np.uint8],
+    start: int,
+    stop: int,
 ) -> None:
     """Draw a card of its hand, any with the same chance, for every robot in the line of the games `start:stop`.
 
@@ -337,12 +396,12 @@ def draw_cards(
         games: the positions.
         streams: `[G]` uint64, keys of `random_bits`.
         counters: `[G]` uint64, raised by one for every four robots.
+        scratch: `Scratch` of this thread.
         cards: `[R, G]` uint8, overwritten with bits of cards; 0 for robots that are out.
         start: the first of the games.
         stop: the one after the last.
     """
-    bits = np.empty(BLOCK, np.uint64)
-    skip = np.empty(BLOCK, np.uint8)
+    bits, skip = scratch.word[0], scratch.row[0]
     for first in range(start, stop, BLOCK):
         last = min(first + BLOCK, stop)
         for r in range(games.hand.shape[0]):

@@ -106,7 +106,7 @@ def play_and_observe(spec: NDArray[np.int64], memory: NDArray[np.uint8]) -> None
     mask = memory[at[17] : at[17] + players * choices].view(np.int8).reshape((1, players, choices))
 
     cards = np.empty((robots, 1), np.uint8)
-    scratch = Scratch(np.empty((robots, 1), np.uint8), np.empty((robots, 1), np.uint8), np.empty((8, 1), np.uint8))
+    scratch = Scratch(np.empty((robots, 1), np.uint8), np.empty((robots, 1), np.uint8), np.empty((8, 1), np.uint8), np.empty((3, 1), np.uint64))
     lay_cards(view, games, actions, cards, replaced, 0, 1)
     play_round(rules, games, cards, pays[: players + 1], pays[players + 1], scratch, outcome, 0, 1)
     record_round(games, record, 0, 1)

@@ -142,7 +142,7 @@ def test_plain_python_starts_sees_and_lays_the_same(name, history, plain):
         cards, replaced = np.zeros((variant.robots, size), np.uint8), np.zeros((size, variant.players), np.uint8)
         everything = []
         with np.errstate(over="ignore"):
-            rules_used.start_games(variant.rules, games, all_games, streams, counters, 0, size)
+            rules_used.start_games(variant.rules, games, all_games, streams, counters, scratch, 0, size)
             observations_used.record_start(games, record, all_games, 0, size)
             for _ in range(12):
                 observations_used.observe(layout.view, variant.last_line, games, record, show, observation, mask, 0, size)
@@ -336,7 +336,7 @@ def drawn_cards(draw_cards, games: Games, streams: np.ndarray, parts: list[int])
     """Cards drawn for a batch, part by part, and what the counters say then."""
     cards, counters = np.full_like(games.hand, 99), np.zeros_like(streams)
     for start, stop in pairwise(parts):
-        draw_cards(games, streams, counters, cards, start, stop)
+        draw_cards(games, streams, counters, new_scratch(games.hand.shape[0]), cards, start, stop)
     return cards, counters
 
 
