@@ -1,4 +1,4 @@
-"""`python -m eval.bench`: the speed of everything, in one process on one thread.
+"""`python -m eval.bench`: the speed of everything, in one process, on one thread unless it says otherwise.
 
 Everything is measured in turns, several rounds of it, so that what disturbs the machine disturbs all alike; the figures are
 medians. Compare figures of one run with each other, and not with those of another run.
@@ -8,246 +8,65 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
-import getbit_env
-from eval.peers import PEERS
-from getbit_env.get_bit.engine import Engine
-from getbit_env.get_bit.rules import play_round, start_games
-from getbit_env.match import play_match
-from getbit_env.network import NetworkAgent
+from eval.first_use import as_rows, measure_first_use
+from eval.peers import BATCH, PEERS, SCALAR, peer_versions
+from eval.workloads import RATIOS, WORKLOADS, Block, engine_steps
 from getbit_env.provenance import provenance
 
-OURS = "getbit-env: batch engine"
 SECONDS = 0.5  # that a measurement takes at least
+SIZES = tuple(4**k for k in range(9))  # games per batch
+Workloads = Mapping[str, tuple[str, Callable[[], Block]]]
 
-Block = Callable[[], int]  # does some work and says how much
-
-
-# --- the batch engine --------------------------------------------------------------------------------------------------------
-
-
-def recorded_cards(variant: str, games: int, rounds: int) -> tuple[Engine, list[NDArray[np.uint8]], Callable[[], None]]:
-    """An engine, legal random cards for so many rounds with auto-reset, and what puts it back to where they begin."""
-    engine = Engine(getbit_env.parse_variant(variant), games, seed=0)
-    engine.start()
-    begin = [array.copy() for array in engine.state], engine.counters.copy()
-    rng = np.random.default_rng(0)
-    bits = np.array([1 << c for c in range(engine.variant.cards)], np.uint8)
-    cards = []
-    for _ in range(rounds):
-        weight = rng.random((*engine.state.hand.shape, len(bits))) * (engine.state.hand[..., None] & bits > 0)
-        cards.append(np.where(engine.state.limbs > 0, bits[weight.argmax(-1)], 0).astype(np.uint8))
-        engine.play_cards(cards[-1])
-        engine.start(engine.outcome.over)
-
-    def rewind() -> None:
-        for array, at_start in zip(engine.state, begin[0], strict=True):
-            array[:] = at_start
-        engine.counters[:] = begin[1]
-
-    return engine, cards, rewind
+PEER_WORKLOADS: Workloads = {name: ("agent-steps/s", make) for name, make in PEERS.items()}
+PEER_RATIOS = {f"{ours} / {name}": (ours, name) for ours in (BATCH, SCALAR) for name in PEERS if not name.startswith("getbit-env")}
 
 
-def engine_steps(variant: str, games: int = 4096, *, observe: bool = False) -> Block:
-    """Rounds with given legal cards: moves, bites, taking back, end, rewards, auto-reset; and all seats' observations and masks."""
-    engine, cards, rewind = recorded_cards(variant, games, 32)
-    everyone = np.ones(games, np.uint8)
-
-    def block() -> int:
-        rewind()
-        for laid in cards:
-            play_round(
-                engine._rules, engine.state, laid, engine._pays, engine._limb_reward, engine._scratch, engine.outcome, 0, games
-            )
-            start_games(engine._rules, engine.state, engine.outcome.over, engine.streams, engine.counters, engine._scratch, 0, games)
-            if observe:
-                engine.observe(everyone)
-        return len(cards) * games
-
-    return block
+def growth() -> Workloads:
+    """Rounds with cards drawn, by players, games in all and threads: names as `4 players, 1,024 games, 2 threads`."""
+    return {
+        growth_name(players, games, threads): (
+            "rounds/s",
+            partial(engine_steps, f"{players}p", games, draw=True, threads=threads, rounds=max(32, 1024 // games)),
+        )
+        for players in (4, 5, 6, 7)
+        for threads in (1, 2)
+        for games in SIZES
+        if games >= threads
+    }
 
 
-# --- the PettingZoo environment ----------------------------------------------------------------------------------------------
+def growth_name(players: int, games: int, threads: int) -> str:
+    """The name of a point of the curves."""
+    return f"{players} players, {games:,} games, {threads} thread{'s' * (threads > 1)}"
 
 
-def parallel_loop(players: int = 4, *, sample: bool = False) -> Block:
-    """Rounds of the loop that everybody writes, an action an agent picked from its mask."""
-    env = getbit_env.parallel_env(players)
+def measure(workloads: Workloads, rounds: int, optional: bool) -> dict[str, list[float]]:
+    """Measure in turns: the rates of each, a round each.
 
-    def block() -> int:
-        seen, _ = env.reset(seed=0)
-        for _ in range(1000):
-            if sample:
-                picked: dict[str, Any] = {a: env.action_space(a).sample(seen[a]["action_mask"]) for a in env.agents}
-            else:
-                picked = {a: int(seen[a]["action_mask"].argmax()) for a in env.agents}
-            seen, *_ = env.step(picked)
-            if not env.agents:
-                seen, _ = env.reset()
-        return 1000
-
-    return block
-
-
-# --- Sharks are Wild ---------------------------------------------------------------------------------------------------------
-
-
-def sharks_decisions(variant: str, games: int = 4096) -> Block:
-    """Decisions of legal play at random: what is legal, a choice, the rules, reshuffles, rewards, auto-reset."""
-    from getbit_env.sharks_are_wild import parse_variant
-    from getbit_env.sharks_are_wild.bots import choose_any
-    from getbit_env.sharks_are_wild.engine import Engine
-    from getbit_env.sharks_are_wild.rules import play, start_games
-
-    engine = Engine(parse_variant(variant), games, seed=0)
-    engine.start()
-    keys, counters, everyone = ~engine.streams, np.zeros(games, np.uint64), np.ones(games, np.uint8)
-    rules, state, actions, streams, drawn = engine.rules, engine.state, engine.actions, engine.streams, engine.counters
-
-    def block() -> int:
-        for _ in range(32):
-            choose_any(rules, state, keys, counters, actions)
-            play(rules, state, actions, everyone, streams, drawn, engine._pays, engine.outcome, 0, games)
-            start_games(rules, state, engine.outcome.over, streams, drawn, 0, games)
-        return 32 * games
-
-    return block
-
-
-def sharks_loop(players: int, level: int) -> Block:
-    """Steps of the loop that everybody writes, an action picked from the mask."""
-    from getbit_env.sharks_are_wild import raw_env
-
-    env = raw_env(players, level)
-
-    def block() -> int:
-        env.reset(seed=0)
-        for _ in range(1000):
-            seen, _, terminated, truncated, _ = env.last()
-            env.step(None if terminated or truncated else int(seen["action_mask"].argmax()))
-            if not env.agents:
-                env.reset()
-        return 1000
-
-    return block
-
-
-# --- training and matches ----------------------------------------------------------------------------------------------------
-
-
-def training(opponents: Any, games: int = 1024) -> Block:
-    """Frames of MaskablePPO, 4 epochs, batch 8,192, networks 64x64; `None`: on an environment that does nothing."""
-    import torch
-    from gymnasium import spaces
-    from sb3_contrib import MaskablePPO
-    from stable_baselines3.common.vec_env import VecEnv
-
-    from getbit_env.sb3 import GetBitVecEnv
-
-    torch.set_num_threads(1)
-    real = GetBitVecEnv(games, opponents or "random", seed=0)
-
-    class Nothing(VecEnv):
-        """Gives back the same arrays."""
-
-        def __init__(self) -> None:
-            self.seen = real.reset()
-            self.answer = (self.seen, np.zeros(games, np.float32), np.zeros(games, bool))
-            self.masks = np.ones((games, 5), bool)
-            super().__init__(games, spaces.Box(0, 1, self.seen.shape[1:], np.float32), spaces.Discrete(5))
-
-        def reset(self) -> Any:
-            return self.seen
-
-        def step_async(self, actions: Any) -> None:
-            pass
-
-        def step_wait(self) -> Any:
-            return (*self.answer, [{} for _ in range(games)])
-
-        def close(self) -> None:
-            pass
-
-        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ARG002
-            if attr_name not in ("render_mode", "action_masks"):
-                raise AttributeError(attr_name)
-            return [None] * games
-
-        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-            raise NotImplementedError
-
-        def env_method(self, method_name: str, *_args: Any, indices: Any = None, **_kwargs: Any) -> list[Any]:  # noqa: ARG002
-            return list(self.masks)
-
-        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002
-            return [False] * games
-
-    model = MaskablePPO(
-        "MlpPolicy", real if opponents else Nothing(), n_steps=16, batch_size=8192, n_epochs=4, gamma=1.0, seed=0, device="cpu"
-    )
-
-    def block() -> int:
-        model.learn(16 * games, reset_num_timesteps=False)
-        return 16 * games
-
-    return block
-
-
-def frozen_network() -> NetworkAgent:
-    """A random 64x64 policy."""
-    rng = np.random.default_rng(0)
-    variant = getbit_env.parse_variant("4p")
-    sizes = [getbit_env.parallel_env().layout.size, 64, 64, variant.actions]
-    layers = [(rng.normal(size=(b, a)).astype(np.float32) / a**0.5, np.zeros(b, np.float32)) for a, b in pairwise(sizes)]
-    return NetworkAgent(layers, variant)
-
-
-def matches(*line_up: str) -> Block:
-    """Games of a match."""
-
-    def block() -> int:
-        return play_match(line_up, "4p", lines=5040).games
-
-    return block
-
-
-BENCHES: dict[str, tuple[str, Callable[[], Block]]] = {
-    "engine 4p, 4,096 games": ("rounds/s", lambda: engine_steps("4p")),
-    "engine 6p, 4,096 games": ("rounds/s", lambda: engine_steps("6p")),
-    "engine 4p with all observations and masks": ("rounds/s", lambda: engine_steps("4p", observe=True)),
-    "parallel_env 4p, argmax of the mask": ("rounds/s", parallel_loop),
-    "parallel_env 4p, action_space.sample(mask)": ("rounds/s", lambda: parallel_loop(sample=True)),
-    "match of random, highest, lowest, counter": ("games/s", lambda: matches("random", "highest", "lowest", "counter")),
-    "Sharks are Wild, 2 players, level 1, 4,096 games": ("decisions/s", lambda: sharks_decisions("sharks-2p-level1")),
-    "Sharks are Wild, 4 players, level 2, 4,096 games": ("decisions/s", lambda: sharks_decisions("sharks-4p-level2")),
-    "Sharks are Wild, raw_env, 4 players, level 2, argmax of the mask": ("steps/s", lambda: sharks_loop(4, 2)),
-    "MaskablePPO on nothing": ("frames/s", lambda: training(None)),
-    "MaskablePPO against random": ("frames/s", lambda: training("random")),
-    "MaskablePPO against a frozen 64x64 network": ("frames/s", lambda: training(frozen_network())),
-}
-
-
-def measure(benches: Mapping[str, tuple[str, Callable[[], Block]]], rounds: int) -> dict[str, dict[str, Any]]:
-    """Measure in turns: `{name: {unit, median, least, most}}`; what needs a package that is not installed is left out."""
+    Args:
+        workloads: unit and set-up of each by name.
+        rounds: how often each is measured.
+        optional: what can't be set up is left out, with a message: it needs packages that may be missing.
+    """
     blocks: dict[str, Block] = {}
-    for name, (_, make) in tqdm(benches.items(), desc="set-up", file=sys.stderr):
+    for name, (_, make) in tqdm(workloads.items(), desc="set-up", file=sys.stderr):
         try:
-            blocks[name] = make()
-            blocks[name]()  # compiles what is not compiled yet
+            block = make()
+            block()  # compiles what is not compiled yet
+            blocks[name] = block
         except Exception as error:  # of a package that we don't know
-            if name not in PEERS:
+            if not optional:
                 raise
-            blocks.pop(name, None)
             tqdm.write(f"left out: {name}: {type(error).__name__}: {error}", file=sys.stderr)
     rates: dict[str, list[float]] = {name: [] for name in blocks}
     for _ in tqdm(range(rounds), desc="rounds", file=sys.stderr):
@@ -256,43 +75,75 @@ def measure(benches: Mapping[str, tuple[str, Callable[[], Block]]], rounds: int)
             while (taken := time.perf_counter() - start) < SECONDS:
                 done += block()
             rates[name].append(done / taken)
+    return rates
+
+
+def summary(workloads: Workloads, rates: Mapping[str, list[float]], ratios: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """Medians of rates, and of ratios within a round."""
     return {
-        name: {"unit": benches[name][0], "median": statistics.median(r), "least": min(r), "most": max(r)}
-        for name, r in rates.items()
+        "rates": {
+            name: {"unit": workloads[name][0], "median": statistics.median(r), "least": min(r), "most": max(r)}
+            for name, r in rates.items()
+        },
+        "ratios": {
+            name: statistics.median(a / b for a, b in zip(rates[over], rates[under], strict=True))
+            for name, (over, under) in ratios.items()
+            if over in rates and under in rates
+        },
     }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m eval.bench", description=__doc__)
-    parser.add_argument("--peers", action="store_true", help="measure other environments beside ours (eval/requirements-peers.txt)")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--growth", action="store_true", help="the batch engine by games, players and threads")
+    kind.add_argument("--peers", action="store_true", help="other environments beside ours (eval/requirements-peers.txt)")
+    kind.add_argument("--first-use", action="store_true", help="import, first reset and step, with and without compiled kernels")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
     parser.add_argument("--rounds", type=int, default=7, help="how often each is measured (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, as python -m docs.speed takes it")
     options = parser.parse_args(arguments)
-    benches = {name: ("agent-steps/s", make) for name, make in PEERS.items()} if options.peers else BENCHES
-    chosen = {name: bench for name, bench in benches.items() if options.only in name}
-    if not chosen:
-        parser.error(f"nothing has {options.only!r} in its name; there are: {', '.join(benches)}")
     if options.rounds < 1:
         parser.error(f"--rounds is at least 1, not {options.rounds}")
-    rates = measure(chosen, options.rounds)
-    ratios = {
-        f"{OURS} / {name}": rates[OURS]["median"] / rate["median"] for name, rate in rates.items() if OURS in rates and name != OURS
-    }
-    nothing = rates.get("MaskablePPO on nothing")
-    for name in ("MaskablePPO against random", "MaskablePPO against a frozen 64x64 network"):
-        if nothing and name in rates:
-            ratios[f"{name} / on nothing"] = rates[name]["median"] / nothing["median"]
-    if options.json:
-        print(json.dumps({"about": provenance(), "rates": rates, "ratios": ratios}))
-        return
-    print("| what | rate (median of rounds) | least to most |\n| --- | --- | --- |")
-    for name, rate in rates.items():
-        print(f"| {name} | {rate['median']:,.0f} {rate['unit']} | {rate['least']:,.0f} to {rate['most']:,.0f} |")
-    for name, ratio in ratios.items():
-        print(f"| {name} | {ratio:,.2f} | |")
-    print("\n" + ", ".join(f"{key} {value}" for key, value in provenance().items()))
+    about = provenance()
+    result: dict[str, Any]
+    if options.first_use:
+        with tqdm(total=4 * options.rounds, desc="processes", file=sys.stderr) as bar:
+            result = {"what": "first use", **measure_first_use(options.rounds, bar.update)}
+    else:
+        workloads: Workloads
+        what, workloads, ratios = "workloads", WORKLOADS, RATIOS
+        if options.growth:
+            what, workloads, ratios = "growth", growth(), {}
+        elif options.peers:
+            what, workloads, ratios = "peers", PEER_WORKLOADS, PEER_RATIOS
+            about |= peer_versions()
+            if hasattr(os, "sched_setaffinity"):  # one core for everybody, whatever threads a library likes to start
+                os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        chosen = {name: work for name, work in workloads.items() if options.only in name}
+        if not chosen:
+            parser.error(f"nothing has {options.only!r} in its name; there are: {'; '.join(workloads)}")
+        result = {"what": what, **summary(chosen, measure(chosen, options.rounds, options.peers), ratios)}
+    result["about"] = {**about, "rounds": str(options.rounds)}
+    print(json.dumps(result) if options.json else as_text(result))
+
+
+def as_text(result: Mapping[str, Any]) -> str:
+    """A result to read."""
+    if result["what"] == "first use":
+        lines = ["| seconds | warm | cold |", "| --- | ---: | ---: |"]
+        lines += [f"| {what} | {warm:.3f} | {cold:.3f} |" for what, warm, cold in as_rows(result["seconds"])]
+        lines += ["", "| kernel compiled | times | seconds, without what it calls |", "| --- | ---: | ---: |"]
+        lines += [f"| {name} | {times} | {seconds:.2f} |" for name, (times, seconds) in result["kernels"].items()]
+    else:
+        lines = ["| what | rate (median of rounds) | least to most |", "| --- | --- | --- |"]
+        for name, rate in result["rates"].items():
+            lines.append(f"| {name} | {rate['median']:,.0f} {rate['unit']} | {rate['least']:,.0f} to {rate['most']:,.0f} |")
+        if result["ratios"]:
+            lines += ["", "| ratio | median of rounds |", "| --- | ---: |"]
+            lines += [f"| {name} | {ratio:,.2f} |" for name, ratio in result["ratios"].items()]
+    return "\n".join([*lines, "", ", ".join(f"{key} {value}" for key, value in result["about"].items())])
 
 
 if __name__ == "__main__":

@@ -1,69 +1,86 @@
 """How fast other environments are, as their users drive them: what `python -m eval.bench --peers` measures beside us.
 
-`pip install -r eval/requirements-peers.txt` brings them. Every measurement plays at random and legally, begins anew when a game is
-over, and counts agent-steps: each choice of each agent that acts.
+`pip install -r eval/requirements-peers.txt` brings them. Every measurement is of one core, plays at random and (where there is
+such a thing) legally, begins anew when a game is over, and counts agent-steps: each choice of each agent that acts, whoever makes
+it. Choosing at random is part of the work; where a library has its own way to do that, it is used.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
-from getbit_env.get_bit.engine import Engine, game_streams
-from getbit_env.get_bit.rules import draw_cards
+from eval.workloads import Block, Table
 from getbit_env.get_bit.variants import parse_variant
 
-Block = Callable[[], int]
+PACKAGES = ("open_spiel", "rlcard", "envpool", "pgx", "jax", "jaxlib")
+
+
+def peer_versions() -> dict[str, str]:
+    """Versions of the peers that are installed."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 # --- us ----------------------------------------------------------------------------------------------------------------------
 
 
 def our_engine(games: int = 4096, rounds: int = 50) -> Block:
-    """The batch engine of Get Bit!, four players, random legal cards drawn by the rules' own kernel."""
-    engine = Engine(parse_variant("4p"), games, seed=0)
-    engine.start()
-    streams, counters = game_streams(1, games), np.zeros(games, np.uint64)
-    cards = np.zeros_like(engine.state.hand)
+    """The batch engine of Get Bit!, four players, cards drawn by the rules' own kernel; a step is a card of a robot in the line."""
+    table = Table(parse_variant("4p"), games)
 
-    def block() -> int:
+    def play(count: bool = False) -> int:
+        table.begin()
         steps = 0
         for _ in range(rounds):
-            draw_cards(engine.state, streams, counters, engine._scratch, cards, 0, games)
-            steps += int(np.count_nonzero(cards))
-            engine.play_cards(cards)
-            engine.start(engine.outcome.over)
+            table.draw()
+            steps += int(np.count_nonzero(table.cards)) if count else 0
+            table.play(table.cards)
+        return steps
+
+    steps = play(count=True)  # every block plays the same games
+
+    def block() -> int:
+        play()
         return steps
 
     return block
 
 
 def our_vec_env(games: int = 1024) -> Block:
-    """The Stable-Baselines3 VecEnv, three random opponents: only the learner's steps count."""
+    """The Stable-Baselines3 VecEnv, 1,024 games against three random opponents, whose steps don't count."""
     from getbit_env.sb3 import GetBitVecEnv
 
     env = GetBitVecEnv(games, "random", seed=0)
     env.reset()
+    rng = np.random.default_rng(0)
 
     def block() -> int:
         for _ in range(20):
-            env.step(env.action_masks().argmax(1))
+            masks = env.action_masks()
+            env.step((rng.random(masks.shape, np.float32) * masks).argmax(1))
         return 20 * games
 
     return block
 
 
 def our_parallel_env() -> Block:
-    """The PettingZoo environment, driven like any other."""
+    """The PettingZoo environment, four players, driven like any other."""
     import getbit_env
 
     return _parallel(getbit_env.parallel_env(), masked=True)
 
 
-# --- peers -------------------------------------------------------------------------------------------------------------------
+# --- PettingZoo --------------------------------------------------------------------------------------------------------------
 
 
 def _parallel(env: Any, *, masked: bool) -> Block:
@@ -84,18 +101,18 @@ def _parallel(env: Any, *, masked: bool) -> Block:
     return block
 
 
-def pettingzoo_rps() -> Block:
-    """PettingZoo's rock paper scissors, its own simultaneous game."""
+def pettingzoo_parallel(name: str) -> Block:
+    """A parallel environment of PettingZoo without masks; a step is an action of an agent."""
     import pettingzoo
 
-    return _parallel(pettingzoo.make("parallel", "classic/rps_v2"), masked=False)
+    return _parallel(pettingzoo.make("parallel", name), masked=False)
 
 
-def pettingzoo_leduc() -> Block:
-    """PettingZoo's Leduc hold'em (on RLCard)."""
+def pettingzoo_aec(name: str) -> Block:
+    """A turn-based environment of PettingZoo; the empty steps of agents that are out don't count."""
     import pettingzoo
 
-    env = pettingzoo.make("aec", "classic/leduc_holdem_v4")
+    env = pettingzoo.make("aec", name)
 
     def block() -> int:
         steps = 0
@@ -113,29 +130,40 @@ def pettingzoo_leduc() -> Block:
     return block
 
 
-def rlcard_leduc() -> Block:
-    """RLCard's Leduc hold'em with its random agents."""
+# --- RLCard ------------------------------------------------------------------------------------------------------------------
+
+
+def rlcard_game(name: str) -> Block:
+    """A game of RLCard with its own loop and its own random agents; a step is a state in which an agent chose."""
     import rlcard
     from rlcard.agents import RandomAgent
 
-    env = rlcard.make("leduc-holdem")
+    env = rlcard.make(name)
     env.set_agents([RandomAgent(num_actions=env.num_actions) for _ in range(env.num_players)])
 
     def block() -> int:
         steps = 0
         while steps < 500:
             trajectories, _ = env.run(is_training=False)
-            steps += sum(len(trajectory) // 2 for trajectory in trajectories)
+            steps += sum(len(trajectory) // 2 for trajectory in trajectories)  # state, action, ..., state
         return steps
 
     return block
 
 
-def openspiel_goofspiel() -> Block:
-    """OpenSpiel's goofspiel, four players and five cards, driven from Python: its game most like ours."""
+# --- OpenSpiel ---------------------------------------------------------------------------------------------------------------
+# Goofspiel is its game most like ours: all choose a card at once, ties take nothing. Four players, five cards; a step is a card
+# of a player (the last card is played for them and isn't counted).
+
+GOOFSPIEL = {"players": 4, "num_cards": 5, "points_order": "descending"}
+GOOFSPIEL_STEPS = 4 * 4  # of a game
+
+
+def openspiel_from_python() -> Block:
+    """Goofspiel driven from Python."""
     import pyspiel
 
-    game = pyspiel.load_game("goofspiel", {"players": 4, "num_cards": 5, "points_order": "descending"})
+    game = pyspiel.load_game("goofspiel", GOOFSPIEL)
 
     def block() -> int:
         steps = 0
@@ -149,30 +177,55 @@ def openspiel_goofspiel() -> Block:
     return block
 
 
-def envpool_cartpole() -> Block:
-    """EnvPool's cart pole, 1,024 games, one thread: no game of several agents, but the fastest that it has."""
-    import envpool
+def openspiel_rollouts(rollouts: int = 2000) -> Block:
+    """Goofspiel in OpenSpiel's own C++ roll-outs, which Python reaches through its search bot.
 
-    env = envpool.make("CartPole-v1", env_type="gymnasium", num_envs=1024, num_threads=1)
-    env.reset()
-    actions = np.zeros(1024, np.int64)
+    The bot makes two simulations, each of which plays so many random games to the end: from the start, and from after the first
+    player's choice. What it does besides is nothing by comparison.
+    """
+    import pyspiel
+
+    game = pyspiel.load_game_as_turn_based("goofspiel", GOOFSPIEL)
+    bot = pyspiel.MCTSBot(game, pyspiel.RandomRolloutEvaluator(rollouts, 7), 1.0, 2, 100, False, 7, False)
+    state = game.new_initial_state()
 
     def block() -> int:
-        for _ in range(50):
-            env.step(actions)
-        return 50 * 1024
+        bot.step(state)
+        return rollouts * (GOOFSPIEL_STEPS + GOOFSPIEL_STEPS - 1)
 
     return block
 
 
-def pgx_tic_tac_toe(games: int = 8192, rounds: int = 20) -> Block:
-    """Pgx's tic-tac-toe on JAX on the CPU, batch 8,192."""
+# --- EnvPool -----------------------------------------------------------------------------------------------------------------
+
+
+def envpool_env(name: str, games: int = 1024) -> Block:
+    """An environment of EnvPool, 1,024 games: it has no game like ours, these are among the cheapest that it has."""
+    import envpool
+
+    env = envpool.make(name, env_type="gymnasium", num_envs=games, num_threads=1)
+    env.reset()
+    rng = np.random.default_rng(0)
+
+    def block() -> int:
+        for _ in range(50):
+            env.step(rng.integers(0, env.action_space.n, games))
+        return 50 * games
+
+    return block
+
+
+# --- Pgx ---------------------------------------------------------------------------------------------------------------------
+
+
+def pgx_game(name: str, games: int = 8192, rounds: int = 20) -> Block:
+    """A game of Pgx on JAX on the CPU (on the one core), batch 8,192, twenty steps in one compiled call."""
     import jax
     import pgx
     from jax import numpy as jnp
     from pgx.experimental import auto_reset
 
-    env = pgx.make("tic_tac_toe")
+    env = pgx.make(name)
     step = jax.vmap(auto_reset(env.step, env.init))
 
     @jax.jit  # type: ignore[untyped-decorator]  # JAX may not be installed
@@ -195,14 +248,23 @@ def pgx_tic_tac_toe(games: int = 8192, rounds: int = 20) -> Block:
     return block
 
 
+BATCH, SCALAR = "getbit-env, batch engine", "getbit-env, parallel_env"
 PEERS: dict[str, Callable[[], Block]] = {
-    "getbit-env: batch engine": our_engine,
-    "getbit-env: VecEnv, learner's steps only": our_vec_env,
-    "getbit-env: parallel_env": our_parallel_env,
-    "PettingZoo rps": pettingzoo_rps,
-    "PettingZoo Leduc": pettingzoo_leduc,
-    "RLCard Leduc": rlcard_leduc,
-    "OpenSpiel goofspiel from Python": openspiel_goofspiel,
-    "EnvPool CartPole": envpool_cartpole,
-    "Pgx tic-tac-toe, CPU": pgx_tic_tac_toe,
+    BATCH: our_engine,
+    "getbit-env, VecEnv": our_vec_env,
+    SCALAR: our_parallel_env,
+    "OpenSpiel goofspiel, C++ roll-outs": openspiel_rollouts,
+    "OpenSpiel goofspiel, from Python": openspiel_from_python,
+    "EnvPool CartPole": lambda: envpool_env("CartPole-v1"),
+    "EnvPool FrozenLake": lambda: envpool_env("FrozenLake-v1"),
+    "Pgx Kuhn poker": lambda: pgx_game("kuhn_poker"),
+    "Pgx Leduc hold'em": lambda: pgx_game("leduc_holdem"),
+    "Pgx tic-tac-toe": lambda: pgx_game("tic_tac_toe"),
+    "Pgx connect four": lambda: pgx_game("connect_four"),
+    "PettingZoo rock paper scissors": lambda: pettingzoo_parallel("classic/rps_v2"),
+    "PettingZoo Leduc hold'em": lambda: pettingzoo_aec("classic/leduc_holdem_v4"),
+    "PettingZoo connect four": lambda: pettingzoo_aec("classic/connect_four_v3"),
+    "RLCard Leduc hold'em": lambda: rlcard_game("leduc-holdem"),
+    "RLCard limit hold'em": lambda: rlcard_game("limit-holdem"),
+    "RLCard Uno": lambda: rlcard_game("uno"),
 }

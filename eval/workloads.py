@@ -1,0 +1,476 @@
+"""What `eval.bench` times and `eval.guard` counts: pieces of work, each a function that does some and says how much."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import getbit_env
+from getbit_env._compiled import kernel
+from getbit_env.bots.search import PLAYOUTS, MonteCarlo, read_position
+from getbit_env.exact import Solution, TableError
+from getbit_env.exact.positions import AT_ONCE, expand
+from getbit_env.exact.two_players import _solve_positions, load_solution, new_stage, solve_two_players
+from getbit_env.get_bit.engine import Engine, game_streams
+from getbit_env.get_bit.observations import Layout
+from getbit_env.get_bit.rules import (
+    Games,
+    Outcome,
+    Rules,
+    Scratch,
+    draw_cards,
+    new_games,
+    new_outcome,
+    new_scratch,
+    play_round,
+    random_bits,
+)
+from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
+from getbit_env.match import play_match
+from getbit_env.network import NetworkAgent
+
+Block = Callable[[], int]
+
+
+# --- the batch engine --------------------------------------------------------------------------------------------------------
+
+
+class Table:
+    """A batch of games with an endless supply of uniform legal cards, from streams beside those of the games.
+
+    Attributes:
+        engine: the games, all begun.
+        cards: `[R, G]` uint8, as last drawn.
+    """
+
+    def __init__(self, variant: Variant, games: int, seed: int = 0) -> None:
+        self.engine = Engine(variant, games, seed=seed)
+        self.cards = np.zeros((variant.robots, games), np.uint8)
+        self._scratch, self._seed = new_scratch(variant.robots), seed
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin all games, always the same ones."""
+        self.engine.seed(self._seed)
+        self.engine.start()
+        self._streams = ~self.engine.streams
+        self._counters = np.zeros(self.engine.size, np.uint64)
+
+    def draw(self) -> None:
+        """Draw a card for every robot in the line."""
+        draw_cards(self.engine.state, self._streams, self._counters, self._scratch, self.cards, 0, self.engine.size)
+
+    def play(self, cards: NDArray[np.uint8]) -> None:
+        """Play a round; games that are over are followed by the next ones."""
+        self.engine.play_cards(cards)
+        self.engine.start(self.engine.outcome.over)
+
+
+def engine_steps(
+    variant: str, games: int = 4096, *, draw: bool = False, observe: bool = False, threads: int = 1, rounds: int = 32
+) -> Block:
+    """Rounds of the batch engine: moves, bites, taking back, end, rewards, auto-reset.
+
+    Args:
+        variant: of the games.
+        games: in all.
+        draw: uniform legal cards are drawn as part of the work, instead of before.
+        observe: all seats' observations and masks are written.
+        threads: each has an engine with its part of the games, as long as the block lasts.
+        rounds: of every game in a block.
+    """
+    tables = [Table(parse_variant(variant), games // threads, seed) for seed in range(threads)]
+    given: list[list[NDArray[np.uint8]]] = [[] for _ in tables]
+    if not draw:
+        for table, cards in zip(tables, given, strict=True):
+            for _ in range(rounds):
+                table.draw()
+                cards.append(table.cards.copy())
+                table.play(table.cards)
+
+    def play(table: Table, cards: list[NDArray[np.uint8]]) -> None:
+        show = np.ones(table.engine.size, np.uint8)
+        if not draw:
+            table.begin()
+        for i in range(rounds):
+            if draw:
+                table.draw()
+            table.play(table.cards if draw else cards[i])
+            if observe:
+                table.engine.observe(show)
+
+    pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def block() -> int:
+        if pool is None:
+            play(tables[0], given[0])
+        else:
+            list(pool.map(play, tables, given))
+        return rounds * games
+
+    return block
+
+
+# --- the PettingZoo environment ----------------------------------------------------------------------------------------------
+
+
+def parallel_loop(players: int = 4, *, sample: bool = False, rounds: int = 1000) -> Block:
+    """Rounds of the loop that everybody writes, an action an agent picked from its mask."""
+    env = getbit_env.parallel_env(players)
+
+    def block() -> int:
+        seen, _ = env.reset(seed=0)
+        for _ in range(rounds):
+            if sample:
+                picked: dict[str, Any] = {a: env.action_space(a).sample(seen[a]["action_mask"]) for a in env.agents}
+            else:
+                picked = {a: int(seen[a]["action_mask"].argmax()) for a in env.agents}
+            seen, *_ = env.step(picked)
+            if not env.agents:
+                seen, _ = env.reset()
+        return rounds
+
+    return block
+
+
+# --- Sharks are Wild ---------------------------------------------------------------------------------------------------------
+
+
+def sharks_decisions(variant: str, games: int = 4096) -> Block:
+    """Decisions of legal play at random: what is legal, a choice, the rules, reshuffles, rewards, auto-reset."""
+    from getbit_env.sharks_are_wild import parse_variant
+    from getbit_env.sharks_are_wild.bots import choose_any
+    from getbit_env.sharks_are_wild.engine import Engine
+    from getbit_env.sharks_are_wild.rules import play, start_games
+
+    engine = Engine(parse_variant(variant), games, seed=0)
+    engine.start()
+    keys, counters, everyone = ~engine.streams, np.zeros(games, np.uint64), np.ones(games, np.uint8)
+    rules, state, actions, streams, drawn = engine.rules, engine.state, engine.actions, engine.streams, engine.counters
+
+    def block() -> int:
+        for _ in range(32):
+            choose_any(rules, state, keys, counters, actions)
+            play(rules, state, actions, everyone, streams, drawn, engine._pays, engine.outcome, 0, games)
+            start_games(rules, state, engine.outcome.over, streams, drawn, 0, games)
+        return 32 * games
+
+    return block
+
+
+def sharks_loop(players: int, level: int) -> Block:
+    """Steps of the loop that everybody writes, an action picked from the mask."""
+    from getbit_env.sharks_are_wild import raw_env
+
+    env = raw_env(players, level)
+
+    def block() -> int:
+        env.reset(seed=0)
+        for _ in range(1000):
+            seen, _, terminated, truncated, _ = env.last()
+            env.step(None if terminated or truncated else int(seen["action_mask"].argmax()))
+            if not env.agents:
+                env.reset()
+        return 1000
+
+    return block
+
+
+# --- search and solving ------------------------------------------------------------------------------------------------------
+# Beside each, the rounds that it plays are recorded and played again by the rules kernel alone: the rest of its time is
+# spent outside the rules.
+
+
+class Recorded(NamedTuple):
+    """Rounds that were played, segment by segment."""
+
+    games: Games  # [R, G] before the first round
+    cards: NDArray[np.uint8]  # [T, R, G]
+    first: NDArray[np.int64]  # [S + 1] the first game of each segment
+    rounds: NDArray[np.int64]  # [S] that were played of each
+
+
+@kernel
+def _play_recorded(
+    rules: Rules, games: Games, recorded: Recorded, pays: NDArray[np.float32], scratch: Scratch, out: Outcome
+) -> None:
+    for s in range(recorded.rounds.shape[0]):
+        for t in range(recorded.rounds[s]):
+            play_round(rules, games, recorded.cards[t], pays, np.float32(0), scratch, out, recorded.first[s], recorded.first[s + 1])
+
+
+def rules_alone(variant: Variant, recorded: Recorded, count: int) -> tuple[Block, Games]:
+    """The recorded rounds, played by the rules kernel alone; and the games, as the block leaves them."""
+    robots, players, games = variant.robots, variant.players, int(recorded.first[-1])
+    state, outcome, scratch = new_games(robots, games), new_outcome(robots, players, games), new_scratch(robots)
+    pays = np.zeros(players + 1, np.float32)
+
+    def block() -> int:
+        for array, begin in zip(state, recorded.games, strict=True):
+            array[:] = begin
+        _play_recorded(variant.rules, state, recorded, pays, scratch, outcome)
+        return count
+
+    return block, state
+
+
+def midgame(variant: Variant, games: int, rounds: int = 5) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """What the players who have a choice see after some rounds of random play, `[B, D]`, and may do, `[B, A]`."""
+    table = Table(variant, games)
+    for _ in range(rounds):
+        table.draw()
+        table.play(table.cards)
+    table.engine.observe(np.ones(games, np.uint8))
+    seen = table.engine.observation.reshape(-1, table.engine.layout.size)
+    choosing = seen.any(axis=1)
+    return seen[choosing].astype(np.float32), table.engine.action_mask.reshape(len(seen), -1)[choosing]
+
+
+def record_playouts(
+    variant: Variant, seen: NDArray[np.float32], mask: NDArray[np.int8], streams: NDArray[np.uint64], playouts: int
+) -> Recorded:
+    """The rounds that `MonteCarlo` plays for its first decision in each row."""
+    view, robots, each = Layout(variant).view, variant.robots, variant.robots_per_player
+    first = np.concatenate([[0], np.cumsum(playouts * mask.sum(axis=1, dtype=np.int64))])
+    games, total = new_games(robots, first[-1]), int(first[-1])
+    keys, counters = np.zeros(total, np.uint64), np.zeros(total, np.uint64)
+    place, limbs, hand = (np.zeros(robots, np.uint8) for _ in range(3))
+    for b, (start, stop) in enumerate(pairwise(first)):
+        read_position(view, seen, b, place, limbs, hand)
+        for array, one in zip(games, (place, limbs, hand), strict=False):
+            array[:, start:stop] = one[:, None]
+        games.rounds[start:stop] = seen[b, view.first_round] == 0
+        numbers: Any = np.arange(stop - start, dtype=np.uint64)
+        keys[start:stop] = random_bits(np.uint64(random_bits(streams[b], np.uint64(1))), numbers)
+    begin = Games(*(array.copy() for array in games))
+    outcome, scratch = new_outcome(robots, variant.players, total), new_scratch(robots)
+    pays, rounds = np.zeros(variant.players + 1, np.float32), np.zeros(len(seen), np.int64)
+    laid: list[NDArray[np.uint8]] = []
+    running = True
+    while running:
+        cards = np.zeros((robots, total), np.uint8)
+        draw_cards(games, keys, counters, scratch, cards, 0, total)
+        if not laid:
+            actions = np.concatenate([np.repeat(np.flatnonzero(row), playouts) for row in mask])
+            for k in range(each):
+                cards[k] = 1 << (actions // variant.cards ** (each - 1 - k) % variant.cards)
+        going = ((games.limbs > 0).sum(axis=0) > variant.last_line).astype(np.int64)
+        rounds += np.add.reduceat(going, first[:-1]) > 0
+        laid.append(cards)
+        play_round(variant.rules, games, cards, pays, np.float32(0), scratch, outcome, 0, total)
+        running = bool(((games.limbs > 0).sum(axis=0) > variant.last_line).any())
+    return Recorded(begin, np.array(laid), first, rounds)
+
+
+def monte_carlo(players: int, *, alone: bool = False, games: int = 16, playouts: int = PLAYOUTS) -> Block:
+    """Playouts of the Monte-Carlo bot, to the end of the game, in the middle of random games; or the rules of them alone."""
+    variant = standard_variant(players)
+    seen, mask = midgame(variant, games)
+    bot = MonteCarlo(playouts)
+    bot.reset(Layout(variant), np.ones(len(seen), np.bool_), seed=0)
+    count = int(mask.sum()) * playouts
+    if alone:
+        return rules_alone(variant, record_playouts(variant, seen, mask, game_streams(0, len(seen)), playouts), count)[0]
+
+    def block() -> int:
+        bot.act(seen, mask)
+        return count
+
+    return block
+
+
+def solved_two_players(variant: Variant) -> Solution:
+    """The solved game, from the cache folder or else solved here and not kept."""
+    try:
+        return load_solution(variant)
+    except (FileNotFoundError, TableError):
+        return solve_two_players(variant, threads=os.cpu_count() or 1)
+
+
+def record_expansion(solution: Solution, numbers: NDArray[np.int64]) -> Recorded:
+    """The one round of every joint choice in some positions."""
+    variant, positions = solution.positions.variant, solution.positions.games(numbers)
+    joint = []
+    for k in range(len(numbers)):
+        hands = [[1 << c for c in range(variant.cards) if hand >> c & 1] or [0] for hand in positions.hand[:, k].tolist()]
+        joint.append(np.array(list(itertools.product(*hands)), np.uint8).T)
+    sizes = [cards.shape[1] for cards in joint]
+    games = Games(*(np.ascontiguousarray(np.repeat(array, sizes, axis=-1)) for array in positions))
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    return Recorded(games, np.ascontiguousarray(np.concatenate(joint, axis=1))[None], first, np.ones(len(sizes), np.int64))
+
+
+def solver(variant: str = "2p", part: str = "all", chunks: int = 8) -> Block:
+    """Positions of a game for two: their joint choices played, what follows numbered, their matrix games solved.
+
+    Args:
+        variant: the game.
+        part: "all"; "expand", without the matrix games; "rules", the joint choices alone.
+        chunks: of `AT_ONCE` positions, from all over the game.
+    """
+    solution = solved_two_players(parse_variant(variant))
+    positions = solution.positions
+    begins = np.linspace(0, positions.count - AT_ONCE, chunks).astype(np.int64)
+    count = chunks * AT_ONCE
+    if part == "rules":
+        numbers = (begins[:, None] + np.arange(AT_ONCE)).ravel()
+        return rules_alone(positions.variant, record_expansion(solution, numbers), count)[0]
+    stage = new_stage(positions.index)
+
+    def block() -> int:
+        for begin in begins.tolist():
+            expand(positions.index, np.arange(begin, begin + AT_ONCE), stage.work)
+            if part == "all":
+                _solve_positions(solution.values, begin, begin + AT_ONCE, stage)
+        return count
+
+    return block
+
+
+# --- training and matches ----------------------------------------------------------------------------------------------------
+
+
+def training(opponents: Any, games: int = 1024) -> Block:
+    """Frames of MaskablePPO, 4 epochs, batch 8,192, networks 64x64; `None`: on an environment that does nothing."""
+    import torch
+    from gymnasium import spaces
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.vec_env import VecEnv
+
+    from getbit_env.sb3 import GetBitVecEnv
+
+    torch.set_num_threads(1)
+    real = GetBitVecEnv(games, opponents or "random", seed=0)
+
+    class Nothing(VecEnv):
+        """Gives back the same arrays."""
+
+        def __init__(self) -> None:
+            self.seen = real.reset()
+            self.answer = (self.seen, np.zeros(games, np.float32), np.zeros(games, bool))
+            self.masks = np.ones((games, 5), bool)
+            super().__init__(games, spaces.Box(0, 1, self.seen.shape[1:], np.float32), spaces.Discrete(5))
+
+        def reset(self) -> Any:
+            return self.seen
+
+        def step_async(self, actions: Any) -> None:
+            pass
+
+        def step_wait(self) -> Any:
+            return (*self.answer, [{} for _ in range(games)])
+
+        def close(self) -> None:
+            pass
+
+        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ARG002
+            if attr_name not in ("render_mode", "action_masks"):
+                raise AttributeError(attr_name)
+            return [None] * games
+
+        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+            raise NotImplementedError
+
+        def env_method(self, method_name: str, *_args: Any, indices: Any = None, **_kwargs: Any) -> list[Any]:  # noqa: ARG002
+            return list(self.masks)
+
+        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002
+            return [False] * games
+
+    model = MaskablePPO(
+        "MlpPolicy", real if opponents else Nothing(), n_steps=16, batch_size=8192, n_epochs=4, gamma=1.0, seed=0, device="cpu"
+    )
+
+    def block() -> int:
+        model.learn(16 * games, reset_num_timesteps=False)
+        return 16 * games
+
+    return block
+
+
+def frozen_network() -> NetworkAgent:
+    """A random 64x64 policy."""
+    rng = np.random.default_rng(0)
+    variant = parse_variant("4p")
+    sizes = [Layout(variant).size, 64, 64, variant.actions]
+    layers = [(rng.normal(size=(b, a)).astype(np.float32) / a**0.5, np.zeros(b, np.float32)) for a, b in pairwise(sizes)]
+    return NetworkAgent(layers, variant)
+
+
+def matches(*line_up: str) -> Block:
+    """Games of a match."""
+
+    def block() -> int:
+        return play_match(line_up, "4p", lines=5040).games
+
+    return block
+
+
+# --- all of it ---------------------------------------------------------------------------------------------------------------
+
+WORKLOADS: dict[str, tuple[str, Callable[[], Block]]] = {
+    "engine, 4 players": ("rounds/s", lambda: engine_steps("4p")),
+    "engine, 6 players": ("rounds/s", lambda: engine_steps("6p")),
+    "engine, 4 players, cards drawn": ("rounds/s", lambda: engine_steps("4p", draw=True)),
+    "engine, 6 players, cards drawn": ("rounds/s", lambda: engine_steps("6p", draw=True)),
+    "engine, 4 players, observations and masks": ("rounds/s", lambda: engine_steps("4p", observe=True)),
+    "engine, 4 players, cards drawn, observations and masks": ("rounds/s", lambda: engine_steps("4p", draw=True, observe=True)),
+    "engine, 4 players, 65,536 games": ("rounds/s", lambda: engine_steps("4p", 65_536)),
+    "engine, 4 players, 65,536 games, 2 threads": ("rounds/s", lambda: engine_steps("4p", 65_536, threads=2)),
+    "engine, 4 players, cards drawn, 65,536 games": ("rounds/s", lambda: engine_steps("4p", 65_536, draw=True)),
+    "engine, 4 players, cards drawn, 65,536 games, 2 threads": (
+        "rounds/s",
+        lambda: engine_steps("4p", 65_536, draw=True, threads=2),
+    ),
+    "parallel_env, 4 players, argmax of the mask": ("rounds/s", parallel_loop),
+    "parallel_env, 4 players, action_space.sample(mask)": ("rounds/s", lambda: parallel_loop(sample=True)),
+    "MonteCarlo, 4 players": ("playouts/s", lambda: monte_carlo(4)),
+    "MonteCarlo, 4 players, its rules alone": ("playouts/s", lambda: monte_carlo(4, alone=True)),
+    "MonteCarlo, 2 players": ("playouts/s", lambda: monte_carlo(2, games=4)),
+    "MonteCarlo, 2 players, its rules alone": ("playouts/s", lambda: monte_carlo(2, games=4, alone=True)),
+    "solver, 2 players": ("positions/s", solver),
+    "solver, 2 players, without the matrix games": ("positions/s", lambda: solver(part="expand")),
+    "solver, 2 players, its rules alone": ("positions/s", lambda: solver(part="rules")),
+    "match of random, highest, lowest, counter": ("games/s", lambda: matches("random", "highest", "lowest", "counter")),
+    "Sharks are Wild, 2 players, level 1": ("decisions/s", lambda: sharks_decisions("sharks-2p-level1")),
+    "Sharks are Wild, 4 players, level 2": ("decisions/s", lambda: sharks_decisions("sharks-4p-level2")),
+    "Sharks are Wild, raw_env, 4 players, level 2, argmax of the mask": ("steps/s", lambda: sharks_loop(4, 2)),
+    "MaskablePPO on nothing": ("frames/s", lambda: training(None)),
+    "MaskablePPO against random": ("frames/s", lambda: training("random")),
+    "MaskablePPO against a frozen 64x64 network": ("frames/s", lambda: training(frozen_network())),
+}
+RATIOS: dict[str, tuple[str, str]] = {
+    "engine, 4 players: 2 threads / 1 thread": (
+        "engine, 4 players, 65,536 games, 2 threads",
+        "engine, 4 players, 65,536 games",
+    ),
+    "engine, 4 players, cards drawn: 2 threads / 1 thread": (
+        "engine, 4 players, cards drawn, 65,536 games, 2 threads",
+        "engine, 4 players, cards drawn, 65,536 games",
+    ),
+    "MonteCarlo, 4 players: part of its time in the rules kernel": (
+        "MonteCarlo, 4 players",
+        "MonteCarlo, 4 players, its rules alone",
+    ),
+    "MonteCarlo, 2 players: part of its time in the rules kernel": (
+        "MonteCarlo, 2 players",
+        "MonteCarlo, 2 players, its rules alone",
+    ),
+    "solver, 2 players: part of its time in the rules kernel": ("solver, 2 players", "solver, 2 players, its rules alone"),
+    "solver, 2 players: part of its time outside the matrix games": (
+        "solver, 2 players",
+        "solver, 2 players, without the matrix games",
+    ),
+    "MaskablePPO against random / on nothing": ("MaskablePPO against random", "MaskablePPO on nothing"),
+    "MaskablePPO against a frozen 64x64 network / on nothing": (
+        "MaskablePPO against a frozen 64x64 network",
+        "MaskablePPO on nothing",
+    ),
+}
