@@ -1,4 +1,4 @@
-"""The PPO recipe of our own: advantages by hand, samples of every seat, resuming to the byte, learning."""
+"""The PPO recipe of our own: advantages by hand, samples of every seat, slopes of the loss, resuming to the byte, learning."""
 
 from __future__ import annotations
 
@@ -12,9 +12,25 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from getbit_env.get_bit.engine import Engine
+from getbit_env.get_bit.observations import Layout
 from getbit_env.loading import load_agent
 from getbit_env.network import FILE
-from train.ppo import ActorCritic, Collector, Config, Learner, _advantages, as_agent, main, train
+from train.ppo import (
+    ActorCritic,
+    Collector,
+    Config,
+    Learner,
+    Samples,
+    Tanh,
+    Weights,
+    _advantages,
+    _slopes,
+    as_agent,
+    main,
+    new_samples,
+    train,
+)
 
 TINY = Config(
     variant="3p-1r-4c-1l",
@@ -37,56 +53,142 @@ def prepare(folder: Path, config: Config = TINY) -> Path:
     return folder
 
 
+def samples_of(layout: Layout, **columns: Any) -> Samples:
+    """Samples with these columns, the rest zero."""
+    (size,) = {len(column) for column in columns.values()}
+    samples = new_samples(size, layout)
+    for name, column in columns.items():
+        getattr(samples, name)[:] = column
+    return samples
+
+
 def test_advantages_by_hand() -> None:
     """A seat that goes on, one whose game ends and begins again, and one that is out for a while."""
-    reward = np.array([[0, 0, -1], [0, 1, 0], [0, 0, 0]], np.float32)
-    value = np.array([[0.5, 0.25, -0.5], [0.25, 0.5, 9], [0.5, -0.25, 0.125], [1, 0.25, 0.25]], np.float32)
-    chose = np.array([[1, 1, 1], [1, 1, 0], [1, 1, 1]], bool)
-    ended = np.array([[0, 0, 1], [0, 1, 0], [0, 0, 0]], bool)
-    advantage = np.zeros_like(reward)
-    _advantages(reward, value, chose, ended, np.float32(0.5), advantage)
+    samples = samples_of(
+        Layout(TINY.game),
+        seat=[0, 1, 2, 0, 1, 0, 1, 2],  # three rounds; seat 2 is out in the second
+        reward=[0, 0, -1, 0, 1, 0, 0, 0],
+        value=[0.5, 0.25, -0.5, 0.25, 0.5, 0.5, -0.25, 0.125],
+        ended=[0, 0, 1, 0, 1, 0, 0, 0],
+    )
+    advantage = np.zeros(8, np.float32)
+    _advantages(samples, np.array([1, 0.25, 0.25], np.float32), np.float32(0.5), advantage)
     # Seat 0: 1 - 0.5; then 0.5 - 0.25 + half of that; then 0.25 - 0.5 + half of that. Seat 1: 0.25 + 0.25; 1 - 0.5, and before
     # that 0.5 - 0.25 + half of it. Seat 2: 0.25 - 0.125, nothing while it is out, and -1 + 0.5 when it goes out.
-    wanted = [[-0.25 + 0.25, 0.25 + 0.25, -0.5], [0.25 + 0.25, 0.5, 0], [0.5, 0.5, 0.125]]
-    assert advantage.tolist() == wanted
+    assert advantage.tolist() == [-0.25 + 0.25, 0.25 + 0.25, -0.5, 0.25 + 0.25, 0.5, 0.5, 0.5, 0.125]
 
 
 def test_every_seat_that_had_a_choice_is_a_sample_and_no_other() -> None:
     config = Config(**{**TINY.__dict__, "variant": "4p-1l", "rollout": 30})
-    collector = Collector(config)
-    collector.begin(0)
-    rollout = collector.collect(ActorCritic(collector.layout, [8]))
-    chose = collector._chose.reshape(30, 16, 4)
-    assert chose[0].all(), "all play the first round"
-    assert not chose.all(), "who is out waits for the next game"
-    assert chose.any(2).all()
-    assert len(rollout.action) == chose.sum()
-    assert rollout.seen.any(1).all()
-    assert rollout.legal.gather(1, rollout.action[:, None]).all()
-    # A reward comes with the last choice of its seat.
-    assert np.array_equal(collector._reward != 0, collector._ended & collector._chose)
-    assert len(collector.rounds) > 16
+    collector = Collector(config, 16)
+    collector.begin(np.random.SeedSequence(0))
+    model = ActorCritic(collector.layout, [8])
+    samples, _ = collector.collect(model)
+    # Played again, round by round, from the actions.
+    engine = Engine(config.game, 16)
+    engine.seed(np.random.SeedSequence(0).spawn(2)[0])
+    engine.start()
+    at, lengths = 0, list[int]()
+    for _ in range(30):
+        engine.observe()
+        alive = engine.state.limbs.T > 0
+        seats = np.flatnonzero(alive)
+        of_round = slice(at, at := at + len(seats))
+        assert samples.seat[of_round].tolist() == seats.tolist()
+        assert np.array_equal(samples.seen[of_round], engine.observation[alive])
+        assert np.array_equal(samples.legal[of_round], engine.action_mask[alive])
+        actions = np.zeros((16, 4), np.int64)
+        actions[alive] = samples.action[of_round]
+        engine.play(actions)
+        assert not engine.replaced[alive].any(), "all legal"
+        assert np.array_equal(samples.reward[of_round], engine.outcome.reward.T[alive])
+        assert np.array_equal(samples.ended[of_round], engine.outcome.finish.T[alive] > 0)
+        lengths += engine.state.rounds[engine.outcome.over > 0].tolist()
+        engine.start(engine.outcome.over)
+    assert at == len(samples.seat)
+    assert len(lengths) > 16
+    assert lengths == collector.lengths
+    with torch.no_grad():
+        seen, legal = torch.from_numpy(samples.seen).float(), torch.from_numpy(samples.legal) > 0
+        log_p = model.policy(seen).masked_fill(~legal, -torch.inf).log_softmax(1)
+        value = model.value(seen).squeeze(1)
+    chosen = log_p.gather(1, torch.from_numpy(samples.action)[:, None]).squeeze(1)
+    assert np.allclose(samples.log_probability, chosen, atol=1e-5)
+    assert np.allclose(samples.value, value, atol=1e-5)
 
 
-def test_noise_added_to_logarithms_draws_from_the_policy() -> None:
-    config = Config(**{**TINY.__dict__, "games": 4000, "rollout": 1})
-    collector = Collector(config)
+def test_choices_are_drawn_from_the_policy() -> None:
+    config = Config(**{**TINY.__dict__, "rollout": 1})
+    collector = Collector(config, 4000)
     torch.manual_seed(0)
     model = ActorCritic(collector.layout, [8])
     with torch.no_grad():
         model.policy[-1].bias += torch.tensor([0.0, 1.0, -1.0, 0.5])
-    collector.begin(0)
-    rollout = collector.collect(model)
-    shares = np.bincount(rollout.action.numpy(), minlength=4) / len(rollout.action)
-    agent = as_agent(model, collector.layout, 0)
-    wanted = agent.probabilities(rollout.seen.numpy(), rollout.legal.numpy().astype(np.int8)).mean(0)
-    assert np.abs(shares - wanted).max() < 4 * (0.25 / len(rollout.action)) ** 0.5
+    collector.begin(np.random.SeedSequence(0))
+    samples, _ = collector.collect(model)
+    shares = np.bincount(samples.action, minlength=4) / len(samples.action)
+    agent = as_agent(model.policy, collector.layout, 0)
+    wanted = agent.probabilities(samples.seen.astype(np.float32), samples.legal.astype(np.int8)).mean(0)
+    assert np.abs(shares - wanted).max() < 4 * (0.25 / len(samples.action)) ** 0.5
+
+
+def test_tanh_is_that_of_torch() -> None:
+    x = torch.linspace(-4, 4, 101, requires_grad=True)
+    (slope,) = torch.autograd.grad(Tanh()(x * 2).pow(2).sum(), x)
+    (wanted,) = torch.autograd.grad(torch.tanh(x * 2).pow(2).sum(), x)
+    assert torch.allclose(slope, wanted, atol=1e-6)
+
+
+def test_slopes_are_those_of_the_loss_written_down() -> None:
+    """Against automatic differentiation of the formulas, at samples of which a part is outside the range of the ratio."""
+    rng = np.random.default_rng(0)
+    size, actions = 200, 4
+    legal = rng.random((size, actions)) < 0.6
+    legal[np.arange(size), rng.integers(actions, size=size)] = True
+    action = (rng.random((size, actions)) * legal).argmax(1)
+    before = rng.normal(-1.2, 0.4, size).astype(np.float32)
+    samples = samples_of(Layout(TINY.game), legal=legal, action=action, log_probability=before)
+    advantage, target = rng.normal(size=(2, size)).astype(np.float32)
+    logits = torch.tensor(rng.normal(size=(size, actions)), dtype=torch.float32, requires_grad=True)
+    value = torch.tensor(rng.normal(size=(size, 1)), dtype=torch.float32, requires_grad=True)
+    log_q = (
+        torch.tensor(rng.normal(size=(size, actions)), dtype=torch.float32)
+        .masked_fill(~torch.from_numpy(legal), -1e9)
+        .log_softmax(1)
+    )
+
+    log_p = logits.masked_fill(~torch.from_numpy(legal), -1e9).log_softmax(1)
+    p = log_p.exp()
+    ratio = (log_p[torch.arange(size), torch.from_numpy(action)] - torch.from_numpy(before)).exp()
+    assert 0.2 < float(((ratio - 1).abs() > 0.2).float().mean()) < 0.95
+    weighed = torch.from_numpy(advantage)
+    gain = torch.min(ratio * weighed, ratio.clamp(0.8, 1.2) * weighed).mean()
+    square = (value.squeeze(1) - torch.from_numpy(target)).pow(2).mean()
+    entropy, kl = -(p * log_p).sum(1).mean(), (p * (log_p - log_q)).sum(1).mean()
+    wanted = torch.autograd.grad(-gain + 0.5 * square - 0.07 * entropy + 0.3 * kl, (logits, value))
+
+    of_logits, of_value, logged = np.ones((size, actions), np.float32), np.ones((size, 1), np.float32), np.zeros(4)
+    _slopes(
+        logits.detach().numpy(),
+        value.detach().numpy(),
+        samples,
+        advantage,
+        target,
+        log_q.numpy(),
+        Weights(*map(np.float32, (1 / size, 0.2, 0.5, 0.07, 0.3))),
+        of_logits,
+        of_value,
+        logged,
+    )
+    assert np.allclose(of_logits, wanted[0], atol=1e-6)
+    assert np.allclose(of_value, wanted[1], atol=1e-6)
+    assert logged.tolist() == pytest.approx([float(x.detach()) for x in (gain, square, entropy, kl)], rel=1e-4)
 
 
 @pytest.mark.parametrize("reference", ["refreshed", "average"])
 def test_the_reference_follows_the_policy(reference: str) -> None:
     config = Config(**{**TINY.__dict__, "reference": reference, "refresh": 4})
-    learner = Learner(config, Collector(config).layout)
+    learner = Learner(config, Layout(config.game))
     start = learner.reference[0].weight.clone()
     with torch.no_grad():
         learner.model.policy[0].weight += 1
@@ -130,6 +232,16 @@ def test_a_run_that_crashed_goes_on_as_if_it_had_not(tmp_path: Path, monkeypatch
     load_agent(str(folder))
 
 
+def test_a_run_is_the_same_whatever_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("train.ppo.SHARE", 6)
+    monkeypatch.setattr("train.ppo.PART", 24)
+    one, two = (
+        load_file(train(config, prepare(tmp_path / str(config.threads), config), quiet=True) / "last.safetensors")
+        for config in (TINY, Config(**{**TINY.__dict__, "threads": 2}))
+    )
+    assert all(np.array_equal(one[key], two[key]) for key in one)
+
+
 def test_it_learns(tmp_path: Path) -> None:
     config = Config(
         **{**TINY.__dict__, "frames": 120_000, "games": 256, "rollout": 16, "batch": 2048, "epochs": 4, "network": [32, 32]}
@@ -141,7 +253,14 @@ def test_it_learns(tmp_path: Path) -> None:
     assert float(last["low"]) > 1 / 3 + 0.03, "surely above the equal share"
 
 
-def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--reference", "best"], "--reference is one of none, refreshed, average, not best"),
+        (["--variant", "sharks-2p-level1"], "sharks-2p-level1 is played in turns, this recipe is for Get Bit!"),
+    ],
+)
+def test_nonsense_is_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["--reference", "best"])
-    assert "--reference is one of none, refreshed, average, not best" in capsys.readouterr().err
+        main(arguments)
+    assert message in " ".join(capsys.readouterr().err.split())

@@ -18,7 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "getbit_env": set(),
     "agents": {"getbit_env"},
     "train": {"getbit_env", "agents"},
-    "eval": {"getbit_env", "agents"},
+    "eval": {"getbit_env", "agents", "train"},
     "examples": {"getbit_env"},
 }
 

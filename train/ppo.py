@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,13 +25,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - torch's own convention
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from getbit_env._compiled import kernel
-from getbit_env.get_bit.engine import Engine
+from getbit_env.games import game_of
+from getbit_env.get_bit import ID
+from getbit_env.get_bit.engine import Engine, game_streams
 from getbit_env.get_bit.observations import Layout
+from getbit_env.get_bit.rules import random_bits
 from getbit_env.network import FILE, NetworkAgent, save_network
 from train.run import (
     Common,
@@ -45,6 +49,10 @@ from train.run import (
 )
 
 REFERENCES = ("none", "refreshed", "average")
+SHARE = 512  # games that a thread plays at once
+PART = 2048  # decisions whose gradients a thread computes at once
+
+Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: what is mapped does not depend on who does it
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,7 @@ class Config(Common):
     kl: float = option(0.1, "coefficient of the KL divergence of the policy from the reference")
     refresh: int = option(50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back")
     value: float = option(0.5, "coefficient of the value loss")
+    threads: int = option(1, "threads that share out the work; what comes of it does not depend on their number")
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense.
@@ -68,9 +77,35 @@ class Config(Common):
         super().__post_init__()
         if self.reference not in REFERENCES:
             raise ValueError(f"--reference is one of {', '.join(REFERENCES)}, not {self.reference}")
+        if game_of(self.game).id != ID:
+            raise ValueError(f"{self.game} is played in turns, this recipe is for Get Bit!; python -m train.selfplay learns both")
 
 
 # --- the policy --------------------------------------------------------------------------------------------------------------
+
+
+class _Tanh(torch.autograd.Function):
+    """NumPy's tanh, in place: on one thread a sixth of the time of torch's, which would be the dearest part of an update."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        np.tanh(x.numpy(), out=x.numpy())
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return torch.ops.aten.tanh_backward(gradient, *ctx.saved_tensors)  # type: ignore[no-any-return]
+
+
+class Tanh(nn.Module):
+    """An `nn.Tanh` for small networks on CPUs."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Overwrites `x`."""
+        y: Tensor = _Tanh.apply(x)  # type: ignore[no-untyped-call]
+        return y
 
 
 def tanh_layers(sizes: Sequence[int], last_gain: float) -> nn.Sequential:
@@ -81,7 +116,7 @@ def tanh_layers(sizes: Sequence[int], last_gain: float) -> nn.Sequential:
         last = k == len(sizes) - 2
         nn.init.orthogonal_(linear.weight, last_gain if last else 2**0.5)
         nn.init.zeros_(linear.bias)
-        layers += [linear] if last else [linear, nn.Tanh()]
+        layers += [linear] if last else [linear, Tanh()]
     return nn.Sequential(*layers)
 
 
@@ -94,14 +129,9 @@ class ActorCritic(nn.Module):
         self.value = tanh_layers([layout.size, *widths, 1], 1.0)
 
 
-def log_policy(policy: nn.Module, seen: Tensor, legal: Tensor) -> Tensor:
-    """Logarithms of the probabilities of all actions, `[B, A]`; -1e9 where illegal."""
-    return F.log_softmax(policy(seen).masked_fill(~legal, -1e9), -1)
-
-
-def as_agent(model: ActorCritic, layout: Layout, frames: int, name: str = "learner") -> NetworkAgent:
-    """The policy as it is now."""
-    linear = [layer for layer in model.policy if isinstance(layer, nn.Linear)]
+def as_agent(policy: nn.Module, layout: Layout, frames: int, name: str = "learner") -> NetworkAgent:
+    """A policy as it is now."""
+    linear = [layer for layer in policy.modules() if isinstance(layer, nn.Linear)]
     layers = [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
     return NetworkAgent(layers, layout.variant, layout.options, name=name, about={"frames": str(frames)})
 
@@ -109,116 +139,289 @@ def as_agent(model: ActorCritic, layout: Layout, frames: int, name: str = "learn
 # --- a rollout ---------------------------------------------------------------------------------------------------------------
 
 
-class Rollout(NamedTuple):
-    """What the seats that had a choice saw, did, and should have done: M samples."""
+class Samples(NamedTuple):
+    """What the seats that had a choice saw, did, and got: M samples, in the order of time."""
 
-    seen: Tensor  # [M, D]
-    legal: Tensor  # [M, A] bool
-    action: Tensor  # [M]
-    log_probability: Tensor  # [M] of the action, by the policy that chose it
-    advantage: Tensor  # [M]
-    target: Tensor  # [M] of the value
+    seat: NDArray[np.int64]  # [M] whose: game * players + player
+    seen: NDArray[np.uint8]  # [M, D]
+    legal: NDArray[np.uint8]  # [M, A]
+    action: NDArray[np.int64]  # [M]
+    log_probability: NDArray[np.float32]  # [M] of the action, by the policy that chose it
+    value: NDArray[np.float32]  # [M] as it was expected then
+    reward: NDArray[np.float32]  # [M] for this action
+    ended: NDArray[np.uint8]  # [M] 1 = it was the last of the seat in its game
+
+
+def new_samples(size: int, layout: Layout) -> Samples:
+    """Room for so many."""
+    return Samples(
+        seat=np.zeros(size, np.int64),
+        seen=np.zeros((size, layout.size), np.uint8),
+        legal=np.zeros((size, layout.variant.actions), np.uint8),
+        action=np.zeros(size, np.int64),
+        log_probability=np.zeros(size, np.float32),
+        value=np.zeros(size, np.float32),
+        reward=np.zeros(size, np.float32),
+        ended=np.zeros(size, np.uint8),
+    )
 
 
 @kernel
-def _advantages(
-    reward: NDArray[np.float32],
-    value: NDArray[np.float32],
-    chose: NDArray[np.bool_],
-    ended: NDArray[np.bool_],
-    decay: np.float32,
-    advantage: NDArray[np.float32],
-) -> None:
-    """Generalised advantage estimates of every seat over its own steps; all `[T, N]`, `value` has a row more for what follows."""
-    steps, seats = reward.shape
+def _look(
+    observation: NDArray[np.float32], mask: NDArray[np.int8], alive: int, samples: Samples, at: int, seen: NDArray[np.float32]
+) -> int:
+    """Note what those see who have a choice, as samples from `at` on and for the network; how many they are."""
+    seats, width = observation.shape
+    count = 0
     for n in range(seats):
-        ahead = np.float32(0)
-        for t in range(steps - 1, -1, -1):
-            if not chose[t, n]:
-                ahead = np.float32(0)
-            elif ended[t, n]:
-                ahead = reward[t, n] - value[t, n]
-            else:
-                ahead = reward[t, n] + value[t + 1, n] - value[t, n] + decay * ahead
-            advantage[t, n] = ahead
+        if observation[n, alive] != 0:
+            i = at + count
+            samples.seat[i] = n
+            for d in range(width):
+                seen[count, d] = observation[n, d]
+                samples.seen[i, d] = np.uint8(observation[n, d])
+            for a in range(mask.shape[1]):
+                samples.legal[i, a] = mask[n, a]
+            count += 1
+    return count
+
+
+@kernel
+def _choose(
+    logits: NDArray[np.float32],
+    samples: Samples,
+    at: int,
+    streams: NDArray[np.uint64],
+    counter: np.uint64,
+    actions: NDArray[np.int64],
+) -> None:
+    """Draw an action for each sample from `at` on, each seat by its own stream."""
+    for b in range(logits.shape[0]):
+        i = at + b
+        n = samples.seat[i]
+        top = np.float32(-np.inf)
+        for a in range(logits.shape[1]):
+            if samples.legal[i, a] != 0:
+                top = max(top, logits[b, a])
+        total = np.float32(0)
+        for a in range(logits.shape[1]):
+            if samples.legal[i, a] != 0:
+                total += np.exp(logits[b, a] - top)
+        left = total * np.float32((random_bits(streams[n], counter) >> np.uint64(40)) * 2.0**-24)
+        chosen = -1
+        for a in range(logits.shape[1]):
+            if samples.legal[i, a] != 0:
+                chosen = a
+                left -= np.exp(logits[b, a] - top)
+                if left < 0:
+                    break
+        samples.action[i] = chosen
+        samples.log_probability[i] = logits[b, chosen] - top - np.log(total)
+        actions[n] = chosen
+
+
+@kernel
+def _note(reward: NDArray[np.float32], finish: NDArray[np.uint8], samples: Samples, start: int, stop: int) -> None:
+    """Note what came of the actions of the samples `start:stop`; `reward` and `finish` are `[P, G]`."""
+    players = reward.shape[0]
+    for i in range(start, stop):
+        g, p = samples.seat[i] // players, samples.seat[i] % players
+        samples.reward[i] = reward[p, g]
+        samples.ended[i] = finish[p, g] > 0
+
+
+@kernel
+def _advantages(samples: Samples, ahead: NDArray[np.float32], decay: np.float32, advantage: NDArray[np.float32]) -> None:
+    """Generalised advantage estimates: every seat looks ahead along its own samples.
+
+    Args:
+        samples: M of them.
+        ahead: `[N]` what each seat is expected to get after its last sample; overwritten.
+        decay: lambda; rewards are not discounted.
+        advantage: `[M]`, overwritten.
+    """
+    carried = np.zeros_like(ahead)  # of the seat's next sample
+    for i in range(len(samples.seat) - 1, -1, -1):
+        n = samples.seat[i]
+        if samples.ended[i] != 0:
+            ahead[n] = carried[n] = 0
+        carried[n] = samples.reward[i] + ahead[n] - samples.value[i] + decay * carried[n]
+        ahead[n] = samples.value[i]
+        advantage[i] = carried[n]
 
 
 class Collector:
-    """Plays all seats of G games with the policy. Axes: N = G * P seats, T rounds.
+    """Plays all seats of G games with the policy; N = G * P seats.
 
     Attributes:
         layout: of the observations.
-        rounds: lengths of the games that ended in the last rollout.
+        lengths: rounds of the games that ended in the last rollout.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, games: int) -> None:
         self.config = config
-        self.engine = Engine(config.game, config.games, options=config.options, reward=config.reward)
-        seats, layout = config.games * config.game.players, self.engine.layout
-        self.layout = layout
-        steps = config.rollout
-        self._seen = np.zeros((steps, seats, layout.size), np.float32)
-        self._legal = np.zeros((steps, seats, config.game.actions), np.bool_)
-        self._action = np.zeros((steps, seats), np.int64)
-        self._log_probability = np.zeros((steps, seats), np.float32)
-        self._value = np.zeros((steps + 1, seats), np.float32)
-        self._reward = np.zeros((steps, seats), np.float32)
-        self._chose = np.zeros((steps, seats), np.bool_)
-        self._ended = np.zeros((steps, seats), np.bool_)
-        self.rounds: list[int] = []
+        self.engine = Engine(config.game, games, options=config.options, reward=config.reward)
+        self.layout = self.engine.layout
+        self._seats = games * config.game.players
+        self._samples = new_samples(self._seats * config.rollout, self.layout)
+        self._last = new_samples(self._seats, self.layout)
+        self._seen = np.zeros((self._seats, self.layout.size), np.float32)
+        self._actions = np.zeros((games, config.game.players), np.int64)
+        self._see_nothing_when_out = np.ones(games, np.uint8)
+        self.lengths: list[int] = []
 
-    def begin(self, seed: int) -> None:
+    def begin(self, seed: np.random.SeedSequence) -> None:
         """Begin all games anew."""
-        self.engine.seed(seed)
+        of_games, of_actions = seed.spawn(2)
+        self.engine.seed(of_games)
         self.engine.start()
-        self._rng = np.random.default_rng(seed)
+        self._streams = game_streams(of_actions, self._seats)
+        self._counter = 0
+
+    def _observe(self, samples: Samples, at: int) -> Tensor:
+        """What those see who have a choice; samples from `at` on are made of it."""
+        engine = self.engine
+        engine.observe(self._see_nothing_when_out)
+        observation, mask = engine.observation.reshape(self._seats, -1), engine.action_mask.reshape(self._seats, -1)
+        # A robot is in front of the line as long as there is a line, so whoever sees has this entry.
+        count = _look(observation, mask, self.layout.view.limb, samples, at, self._seen)
+        return torch.from_numpy(self._seen[:count])
 
     @torch.no_grad()
-    def collect(self, model: ActorCritic) -> Rollout:
-        """Play T rounds."""
-        config, engine, view = self.config, self.engine, self.engine.layout.view
-        blank = np.ones(engine.size, np.uint8)  # who is out sees nothing
-        self.rounds.clear()
-        actions = np.zeros(engine.size * view.players, np.int64)
-        for t in range(config.rollout + 1):
-            engine.observe(blank)
-            seen = engine.observation.reshape(len(actions), -1)
-            rows = np.flatnonzero(seen[:, view.limb])  # the robot in front is always in the line, so a row that sees has this entry
-            tensor = torch.from_numpy(seen[rows])
-            self._value[t, rows] = model.value(tensor).squeeze(-1).numpy()
-            if t == config.rollout:
-                break
-            legal = engine.action_mask.reshape(len(actions), -1)[rows].astype(np.bool_)
-            log_probability = log_policy(model.policy, tensor, torch.from_numpy(legal)).numpy()
-            # The largest of log-probabilities plus Gumbel noise is a draw from the distribution.
-            noise = -np.log(self._rng.standard_exponential(log_probability.shape) + 1e-30)
-            chosen = (log_probability + noise).argmax(1)
-            actions[rows] = chosen
-            self._seen[t] = seen
-            self._legal[t, rows] = legal
-            self._action[t, rows] = chosen
-            self._log_probability[t, rows] = log_probability[np.arange(len(rows)), chosen]
-            self._chose[t] = False
-            self._chose[t, rows] = True
-            engine.play(actions.reshape(engine.size, -1))
-            self._reward[t] = engine.outcome.reward.T.reshape(-1)
-            self._ended[t] = engine.outcome.finish.T.reshape(-1) > 0
-            over = engine.outcome.over
-            self.rounds += engine.state.rounds[over > 0].tolist()
-            engine.start(over)
-        advantage = np.zeros_like(self._reward)
-        _advantages(self._reward, self._value, self._chose, self._ended, np.float32(config.gae_lambda), advantage)
-        chose = self._chose.reshape(-1)
-        target = advantage + self._value[:-1]
-        return Rollout(
-            *(
-                torch.from_numpy(array.reshape(len(chose), *array.shape[2:])[chose])
-                for array in (self._seen, self._legal, self._action, self._log_probability, advantage, target)
-            )
-        )
+    def collect(self, model: ActorCritic) -> tuple[Samples, NDArray[np.float32]]:
+        """Play T rounds.
+
+        Returns:
+            The samples, which the next call overwrites, and their advantages `[M]`.
+        """
+        engine, samples, at = self.engine, self._samples, 0
+        self.lengths.clear()
+        for _ in range(self.config.rollout):
+            seen = self._observe(samples, at)
+            stop = at + len(seen)
+            samples.value[at:stop] = model.value(seen).squeeze(1).numpy()
+            self._counter += 1
+            actions = self._actions.reshape(-1)
+            _choose(model.policy(seen).numpy(), samples, at, self._streams, np.uint64(self._counter), actions)
+            engine.play(self._actions)
+            outcome = engine.outcome
+            _note(outcome.reward, outcome.finish, samples, at, stop)
+            self.lengths += engine.state.rounds[outcome.over > 0].tolist()
+            engine.start(outcome.over)
+            at = stop
+        seen = self._observe(self._last, 0)
+        ahead = np.zeros(self._seats, np.float32)
+        ahead[self._last.seat[: len(seen)]] = model.value(seen).squeeze(1).numpy()
+        whole = Samples._make(array[:at] for array in samples)
+        advantage = np.zeros(at, np.float32)
+        _advantages(whole, ahead, np.float32(self.config.gae_lambda), advantage)
+        return whole, advantage
+
+
+class Games:
+    """All games of a run, in shares."""
+
+    def __init__(self, config: Config) -> None:
+        shares = -(-config.games // SHARE)
+        edges = [config.games * k // shares for k in range(shares + 1)]
+        self.collectors = [Collector(config, b - a) for a, b in pairwise(edges)]
+        self.layout = self.collectors[0].layout
+
+    def begin(self, seed: np.random.SeedSequence) -> None:
+        """Begin all games anew."""
+        for collector, child in zip(self.collectors, seed.spawn(len(self.collectors)), strict=True):
+            collector.begin(child)
+
+    def collect(self, model: ActorCritic, together: Together) -> tuple[Samples, NDArray[np.float32]]:
+        """Play T rounds of all: samples and advantages `[M]`."""
+        collected = list(together(lambda collector: collector.collect(model), self.collectors))
+        samples = Samples(*map(np.concatenate, zip(*(samples for samples, _ in collected), strict=True)))
+        return samples, np.concatenate([advantage for _, advantage in collected])
 
 
 # --- learning ----------------------------------------------------------------------------------------------------------------
+
+
+class Weights(NamedTuple):
+    """Of the parts of the loss."""
+
+    sample: np.float32  # in the mean
+    clip: np.float32  # range of the ratio
+    value: np.float32
+    entropy: np.float32
+    kl: np.float32
+
+
+@kernel
+def _slopes(
+    logits: NDArray[np.float32],
+    value: NDArray[np.float32],
+    samples: Samples,
+    advantage: NDArray[np.float32],
+    target: NDArray[np.float32],
+    log_q: NDArray[np.float32],
+    weights: Weights,
+    of_logits: NDArray[np.float32],
+    of_value: NDArray[np.float32],
+    logged: NDArray[np.float64],
+) -> None:
+    """The loss of PPO with entropy and KL divergence, and its derivatives, in one pass over samples.
+
+    With probabilities p, reference q and H the entropy, the derivatives by the logit of action a are those of the ratio r of the
+    chosen action c: r * ((a == c) - p[a]); of H: -p[a] * (log p[a] + H); of KL(p, q): p[a] * (log p[a] - log q[a] - KL).
+
+    Args:
+        logits: `[B, A]`, of the policy as it is.
+        value: `[B, 1]`, as it is.
+        samples: B of them.
+        advantage: `[B]`, normalised.
+        target: `[B]`, of the value.
+        log_q: `[B, A]`, logarithms of the probabilities of the reference; finite where illegal.
+        weights: of the parts of the loss.
+        of_logits: `[B, A]`, overwritten with derivatives of the loss.
+        of_value: `[B, 1]`, likewise.
+        logged: `[4]`, to which means of the policy's objective, the value loss, the entropy and the KL divergence are added.
+    """
+    one, clip = np.float32(1), weights.clip
+    legal, action, before = samples.legal, samples.action, samples.log_probability
+    size, actions = logits.shape
+    p, log_p = np.zeros(actions, np.float32), np.zeros(actions, np.float32)
+    for b in range(size):
+        chosen = action[b]
+        top = np.float32(-np.inf)
+        for a in range(actions):
+            if legal[b, a] != 0:
+                top = max(top, logits[b, a])
+        total = np.float32(0)
+        for a in range(actions):
+            log_p[a] = logits[b, a] - top
+            p[a] = np.exp(log_p[a]) if legal[b, a] != 0 else np.float32(0)
+            total += p[a]
+        log_total, entropy, kl = np.log(total), np.float32(0), np.float32(0)
+        for a in range(actions):
+            p[a] /= total
+            log_p[a] -= log_total
+            entropy -= p[a] * log_p[a]
+            kl += p[a] * (log_p[a] - log_q[b, a])
+        ratio = np.exp(log_p[chosen] - before[b])
+        clipped = min(max(ratio, one - clip), one + clip)
+        gain = min(ratio * advantage[b], clipped * advantage[b])
+        rises = ratio * advantage[b] if gain == ratio * advantage[b] else 0.0
+        for a in range(actions):
+            slope = rises * ((a == chosen) - p[a])
+            slope -= p[a] * (weights.entropy * (log_p[a] + entropy) + weights.kl * (log_p[a] - log_q[b, a] - kl))
+            of_logits[b, a] = -weights.sample * slope
+        error = value[b, 0] - target[b]
+        of_value[b, 0] = 2 * weights.sample * weights.value * error
+        logged[0] += weights.sample * gain
+        logged[1] += weights.sample * error * error
+        logged[2] += weights.sample * entropy
+        logged[3] += weights.sample * kl
+
+
+def workers(threads: int) -> Together:
+    """So many threads to share out work to. NumPy, torch and the kernels let go of the interpreter lock."""
+    return map if threads == 1 else ThreadPoolExecutor(threads).map
 
 
 class Learner:
@@ -228,37 +431,75 @@ class Learner:
         self.config = config
         self.model = ActorCritic(layout, config.network)
         self.reference = copy.deepcopy(self.model.policy).requires_grad_(False)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), config.learning_rate, eps=1e-5)
+        self.optimiser = torch.optim.Adam(self.model.parameters(), config.learning_rate, eps=1e-5, fused=True)
         self.both = nn.ModuleDict({"model": self.model, "reference": self.reference})  # what a checkpoint holds
 
-    def update(self, rollout: Rollout, frames: int) -> dict[str, float]:
-        """Several passes over a rollout; what to log of the last one."""
-        config = self.config
+    def update(self, samples: Samples, advantage: NDArray[np.float32], frames: int, together: Together) -> dict[str, float]:
+        """Several passes over a rollout.
+
+        Args:
+            samples: M of them.
+            advantage: `[M]`.
+            frames: decisions trained on so far.
+            together: does the parts of a minibatch.
+
+        Returns:
+            What to log of the last pass.
+        """
+        config, size = self.config, len(advantage)
+        parameters = list(self.model.parameters())
         self.optimiser.param_groups[0]["lr"] = config.at(frames, "learning_rate")
-        entropy_coefficient = config.at(frames, "entropy")
-        with torch.no_grad():
-            held_to = log_policy(self.reference, rollout.seen, rollout.legal) if config.reference != "none" else None
-        advantage = (rollout.advantage - rollout.advantage.mean()) / (rollout.advantage.std() + 1e-8)
-        size = len(advantage)
-        logged = np.zeros(4)
-        for epoch in range(config.epochs):
-            for batch in torch.split(torch.randperm(size), config.batch):
-                legal = rollout.legal[batch]
-                log_probability = log_policy(self.model.policy, rollout.seen[batch], legal)
-                probability = log_probability.exp()
-                chosen = log_probability.gather(1, rollout.action[batch, None]).squeeze(1)
-                ratio = (chosen - rollout.log_probability[batch]).exp()
-                gain = torch.min(ratio * advantage[batch], ratio.clamp(1 - config.clip, 1 + config.clip) * advantage[batch]).mean()
-                value = F.mse_loss(self.model.value(rollout.seen[batch]).squeeze(-1), rollout.target[batch])
-                entropy = -(probability * log_probability).sum(1).mean()
-                kl = (probability * (log_probability - held_to[batch])).sum(1).mean() if held_to is not None else torch.zeros(())
-                loss = -gain + config.value * value - entropy_coefficient * entropy + config.kl * kl
-                self.optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]  # torch has no type for it
-                nn.utils.clip_grad_norm_(self.model.parameters(), 0.5)
+        of_entropy = config.at(frames, "entropy")
+        of_kl = 0.0 if config.reference == "none" else config.kl
+        # Shuffled once, in memory: to gather samples from all over a rollout in every pass takes as long as half of the arithmetic.
+        # Passes differ in which parts make up a minibatch.
+        order = torch.randperm(size).numpy()
+        samples = Samples._make(array[order] for array in samples)
+        target = advantage[order] + samples.value
+        advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8))[order]
+        batches, at_once = max(round(size / config.batch), 1), -(-config.batch // PART)
+        edges = [size * k // (batches * at_once) for k in range(batches * at_once + 1)]
+        parts = [slice(a, b) for a, b in pairwise(edges)]
+        seen = torch.from_numpy(samples.seen)
+        log_q = np.zeros(samples.legal.shape, np.float32)
+
+        @torch.no_grad()
+        def look_up(rows: slice) -> None:
+            logits = self.reference(seen[rows].float()).masked_fill_(torch.from_numpy(samples.legal[rows]) == 0, -1e9)
+            log_q[rows] = logits.log_softmax(1).numpy()
+
+        def derive(rows: slice, weights: Weights) -> tuple[tuple[Tensor, ...], NDArray[np.float64]]:
+            x = seen[rows].float()
+            logits, value, logged = self.model.policy(x), self.model.value(x), np.zeros(4)
+            of_logits, of_value = torch.empty_like(logits), torch.empty_like(value)
+            _slopes(
+                logits.detach().numpy(),
+                value.detach().numpy(),
+                Samples._make(array[rows] for array in samples),
+                advantage[rows],
+                target[rows],
+                log_q[rows],
+                weights,
+                of_logits.numpy(),
+                of_value.numpy(),
+                logged,
+            )
+            return torch.autograd.grad((logits, value), parameters, (of_logits, of_value)), logged
+
+        if of_kl:
+            list(together(look_up, parts))
+        for _ in range(config.epochs):
+            logged = np.zeros(4)
+            shuffled = [parts[k] for k in torch.randperm(len(parts)).tolist()]
+            for batch in (shuffled[k : k + at_once] for k in range(0, len(parts), at_once)):
+                in_batch = sum(rows.stop - rows.start for rows in batch)
+                weights = Weights(*map(np.float32, (1 / in_batch, config.clip, config.value, of_entropy, of_kl)))
+                done = list(together(partial(derive, weights=weights), batch))
+                for parameter, *gradients in zip(parameters, *(gradients for gradients, _ in done), strict=True):
+                    parameter.grad = sum(gradients[1:], gradients[0])
+                nn.utils.clip_grad_norm_(parameters, 0.5)
                 self.optimiser.step()
-                if epoch == config.epochs - 1:
-                    logged += [float(x.detach()) * len(batch) / size for x in (gain, value, entropy, kl)]
+                logged += sum(of_part for _, of_part in done) * in_batch / size
         return dict(zip(("gain", "value_loss", "entropy", "kl"), logged.tolist(), strict=True))
 
     @torch.no_grad()
@@ -285,17 +526,19 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed; what was learnt is saved.
     """
-    torch.set_num_threads(config.threads)
+    torch.set_num_threads(1)  # threads share out parts of the work, not of each operation
     torch.manual_seed(config.seed)
-    collector = Collector(config)
-    learner = Learner(config, collector.layout)
+    games = Games(config)
+    layout = games.layout
+    learner = Learner(config, layout)
+    together = workers(config.threads)
     state: dict[str, Any] = {"leg": 0, "frames": 0, "rollouts": 0, "best": -1.0, "seconds": 0.0}
     state |= load_checkpoint(folder, learner.both, learner.optimiser) or {}
     board = SummaryWriter(str(folder / "tensorboard"))
     since = time.perf_counter()
 
     def evaluate() -> None:
-        agent = as_agent(learner.model, collector.layout, state["frames"])
+        agent = as_agent(learner.model.policy, layout, state["frames"])
         results = play_tables(agent, config.evaluation_tables, config.evaluation_lines, config.seed)
         append_evaluation(folder / "evaluation.csv", state["frames"], results)
         score = float(np.mean([result["learner"].win.mean for result in results.values()]))
@@ -308,22 +551,22 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
         tqdm(total=config.frames, initial=state["frames"], unit="frame", unit_scale=True, mininterval=1, disable=quiet) as bar,
     ):
         while state["frames"] < config.frames and not interrupt.pressed:
-            drawn = np.random.SeedSequence([config.seed, state["leg"]]).generate_state(2)
-            torch.manual_seed(int(drawn[0]))
-            collector.begin(int(drawn[1]))
+            seed = np.random.SeedSequence([config.seed, state["leg"]])
+            torch.manual_seed(int(seed.generate_state(1)[0]))
+            games.begin(seed)
             for _ in range(config.leg):
-                rollout = collector.collect(learner.model)
-                logged = learner.update(rollout, state["frames"])
-                state["frames"] += len(rollout.action)
+                samples, advantage = games.collect(learner.model, together)
+                logged = learner.update(samples, advantage, state["frames"], together)
+                state["frames"] += len(advantage)
                 state["rollouts"] += 1
                 learner.move_reference(state["rollouts"])
-                bar.update(len(rollout.action))
+                bar.update(len(advantage))
                 seconds = state["seconds"] + time.perf_counter() - since
                 row = {
                     "frames": state["frames"],
                     "seconds": round(seconds, 1),
                     **logged,
-                    "rounds": float(np.mean(collector.rounds)),
+                    "rounds": float(np.mean([rounds for collector in games.collectors for rounds in collector.lengths])),
                 }
                 append_row(folder / "metrics.csv", row)
                 for name, figure in row.items():
@@ -336,7 +579,7 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
             state["seconds"] += now - since
             since = now
             state["leg"] += 1
-            save_network(folder / "last.safetensors", as_agent(learner.model, collector.layout, state["frames"]))
+            save_network(folder / "last.safetensors", as_agent(learner.model.policy, layout, state["frames"]))
             save_checkpoint(folder, state["leg"], learner.both, learner.optimiser, state)
     board.close()
     if interrupt.pressed:

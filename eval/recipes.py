@@ -1,0 +1,292 @@
+"""The two training recipes side by side: `python -m eval.recipes`, and `python -m eval.recipes --minutes 5 --seeds 0 1`.
+
+Without `--minutes`: how fast they train as they are by default, four players, networks of 64 x 64. They take turns, several
+rounds of it, in one process for each number of threads; figures are medians, ratios the medians of the ratios of the rounds. A
+sample is a decision of a seat that learns. Collecting is playing, with what the update needs computed; periodic evaluations and
+checkpoints are not counted.
+
+With `--minutes`: both train for the same time, one after the other, and what comes of it is judged: the exact gain of a best
+response (mean over the starting lines, no sampling), and wins of one seat against a table of each bot. Options of the recipes are
+their defaults, but for the number of decisions (and so the ends of their schedules), which is set by a first look at the speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from getbit_env.exact import Positions, exploitability
+from getbit_env.match import play_match
+from getbit_env.network import FILE, load_network
+from getbit_env.provenance import provenance
+
+OURS, SB3 = "train.ppo", "train.selfplay"
+LINES = 2400
+CURVE = 10  # looks at a run
+
+
+class Took(NamedTuple):
+    """Seconds for so many samples."""
+
+    samples: int
+    collecting: float
+    updating: float
+
+
+Turn = Callable[[], Took]  # a rollout and its update
+
+
+# --- speed -------------------------------------------------------------------------------------------------------------------
+
+
+def turn_of_ppo(threads: int) -> Turn:
+    """Ours."""
+    import numpy as np
+    import torch
+
+    from train.ppo import Config, Games, Learner, workers
+
+    config = Config(threads=threads)
+    games = Games(config)
+    games.begin(np.random.SeedSequence(0))
+    learner = Learner(config, games.layout)
+    together = workers(threads)
+
+    def turn() -> Took:
+        torch.set_num_threads(1)
+        start = time.perf_counter()
+        samples, advantage = games.collect(learner.model, together)
+        collected = time.perf_counter()
+        learner.update(samples, advantage, 0, together)
+        return Took(len(advantage), collected - start, time.perf_counter() - collected)
+
+    return turn
+
+
+def turn_of_selfplay(threads: int) -> Turn:
+    """That of Stable-Baselines3, with opponents as after a while: itself, past selves and bots."""
+    import torch
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    from train.selfplay import Config, Run, make_model
+
+    class Clock(BaseCallback):
+        """When a rollout begins and ends."""
+
+        begun = ended = 0.0
+
+        def _on_rollout_start(self) -> None:
+            self.begun = time.perf_counter()
+
+        def _on_step(self) -> bool:
+            return True
+
+        def _on_rollout_end(self) -> None:
+            self.ended = time.perf_counter()
+
+    config = Config(threads=threads)
+    model = make_model(config)
+    folder = tempfile.TemporaryDirectory()
+    run = Run(config, Path(folder.name), model)
+    size = config.games * config.rollout
+    clock = Clock()
+
+    def turn() -> Took:
+        assert folder.name  # keeps the pool's folder as long as this function
+        torch.set_num_threads(threads)
+        start = time.perf_counter()
+        model.learn(size, callback=[clock, run.pool], reset_num_timesteps=False)
+        collecting = clock.ended - clock.begun
+        return Took(size, collecting, time.perf_counter() - start - collecting)
+
+    return turn
+
+
+TURNS = {OURS: turn_of_ppo, SB3: turn_of_selfplay}
+
+
+def measure(threads: int, rounds: int) -> dict[str, Any]:
+    """Both in turns: samples a second, and ours by SB3's."""
+    turns = {name: make(threads) for name, make in TURNS.items()}
+    for turn in turns.values():
+        turn()  # compiles what is not compiled yet
+    rates: dict[str, dict[str, list[float]]] = {name: {"all": [], "collecting": [], "updating": []} for name in turns}
+    for _ in tqdm(range(rounds), desc=f"{threads} threads", file=sys.stderr):
+        for name, turn in turns.items():
+            taken = [turn() for _ in range(3 if name == OURS else 1)]  # which makes the turns about as long
+            samples, collecting, updating = (sum(figures) for figures in zip(*taken, strict=True))
+            for kind, seconds in (("all", collecting + updating), ("collecting", collecting), ("updating", updating)):
+                rates[name][kind].append(samples / seconds)
+    kinds = rates[OURS]
+    return {
+        "threads": threads,
+        "rounds": rounds,
+        "samples_per_second": {name: {kind: statistics.median(r) for kind, r in of.items()} for name, of in rates.items()},
+        "ratios": {
+            kind: {"median": statistics.median(r), "least": min(r), "most": max(r)}
+            for kind in kinds
+            for r in [[ours / theirs for ours, theirs in zip(rates[OURS][kind], rates[SB3][kind], strict=True)]]
+        },
+    }
+
+
+def in_a_process(threads: int, rounds: int) -> dict[str, Any]:
+    """`measure` in a process whose libraries all have so many threads."""
+    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    command = [sys.executable, "-m", "eval.recipes", "--rounds", str(rounds), "--in-this-process", str(threads)]
+    done = subprocess.run(command, env={**os.environ, **limits}, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+# --- strength ----------------------------------------------------------------------------------------------------------------
+
+
+def train(recipe: str, seed: int, minutes: float, frames: int, folder: Path) -> list[tuple[float, Path]]:
+    """Train by a recipe's command on one thread, and stop it when its time is up.
+
+    Returns:
+        Minutes and copies of the policy on the way, the last one at the end.
+
+    Raises:
+        RuntimeError: the command failed.
+    """
+    command = [sys.executable, "-m", recipe, "--frames", str(frames), "--seed", str(seed), "--output", str(folder), "--quiet"]
+    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    last, copies = folder / "last.safetensors", list[tuple[float, Path]]()
+    start = time.perf_counter()
+    process = subprocess.Popen(command, env={**os.environ, **limits}, stderr=subprocess.PIPE, text=True)
+    try:
+        for k in range(1, CURVE + 1):
+            until = start + 60 * minutes * k / CURVE
+            while process.poll() is None and time.perf_counter() < until:
+                time.sleep(0.2)
+            if process.poll() is None and k < CURVE and last.exists():
+                copies.append(((time.perf_counter() - start) / 60, folder / f"copy-{k}.safetensors"))
+                shutil.copy(last, copies[-1][1])
+        took = (time.perf_counter() - start) / 60
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    finally:
+        process.kill()
+    if process.returncode not in (0, 130):
+        raise RuntimeError(f"{recipe} failed:\n{said}")
+    return [*copies, (took, last)]
+
+
+def judge(policy: Path, tables: Sequence[str], positions: Positions) -> dict[str, Any]:
+    """The exact gain on a policy, and its wins in one seat against a table of each bot, with 95 % intervals."""
+    agent = load_network(policy, "learner")
+    found: dict[str, Any] = {"frames": int(agent.about["frames"]), "gain": exploitability(agent, positions, name="learner").gain}
+    others = agent.variant.players - 1
+    for table in tables:
+        win = play_match([agent, *[table] * others], agent.variant, lines=LINES, seed=1)["learner"].win
+        found[table] = {"win": win.mean, "low": win.low, "high": win.high}
+    return found
+
+
+def compare(minutes: float, seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """Train both and judge them: a row for each recipe and seed."""
+    from train.run import Common
+
+    defaults = Common()
+    rates = in_a_process(1, 3)["samples_per_second"]
+    positions = Positions(defaults.game)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in seeds:
+            for recipe in TURNS:
+                frames = round(0.9 * rates[recipe]["all"] * 60 * minutes)  # the rest is for evaluations and checkpoints
+                tqdm.write(f"{recipe}, seed {seed}: {minutes:g} minutes, {frames:,} decisions", file=sys.stderr)
+                copies = train(recipe, seed, minutes, frames, Path(folder) / f"{recipe}-{seed}")
+                curve = [{"minutes": at, **judge(copy, [], positions)} for at, copy in copies]
+                best = judge(copies[-1][1].parent / FILE, [], positions)
+                last = judge(copies[-1][1], defaults.evaluation_tables, positions)
+                run = {"recipe": recipe, "seed": seed, "minutes": copies[-1][0]}
+                rows.append({**run, **last, "gain_of_best": best["gain"], "curve": curve})
+    return rows
+
+
+# --- the command -------------------------------------------------------------------------------------------------------------
+
+
+def print_speed(measured: Sequence[dict[str, Any]]) -> None:
+    """As a Markdown table."""
+    print(f"| threads | what | {OURS}, samples/s | {SB3}, samples/s | ratio (least to most) |\n| --- | --- | --- | --- | --- |")
+    for one in measured:
+        for kind, ratio in one["ratios"].items():
+            ours, theirs = (one["samples_per_second"][name][kind] for name in (OURS, SB3))
+            spread = f"{ratio['median']:.2f} ({ratio['least']:.2f} to {ratio['most']:.2f})"
+            print(f"| {one['threads']} | {kind} | {ours:,.0f} | {theirs:,.0f} | {spread} |")
+
+
+def print_strength(rows: Sequence[dict[str, Any]]) -> None:
+    """As Markdown tables."""
+    tables = [name for name, value in rows[0].items() if isinstance(value, dict)]
+    print(f"| recipe | seed | minutes | decisions | exact gain | {' | '.join(f'wins against {name}' for name in tables)} |")
+    print("| --- " * (5 + len(tables)) + "|")
+    for row in rows:
+        wins = " | ".join(f"{row[name]['win']:.3f} [{row[name]['low']:.3f}, {row[name]['high']:.3f}]" for name in tables)
+        print(f"| {row['recipe']} | {row['seed']} | {row['minutes']:.1f} | {row['frames']:,} | {row['gain']:.4f} | {wins} |")
+    print("\nExact gain on the way, by minutes:\n")
+    for row in rows:
+        print(
+            f"- {row['recipe']}, seed {row['seed']}: "
+            + ", ".join(f"{one['minutes']:.1f}: {one['gain']:.3f}" for one in row["curve"])
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    description, *more = (__doc__ or "").split("\n\n")
+    parser = argparse.ArgumentParser(
+        prog="python -m eval.recipes",
+        description=description,
+        epilog="\n\n".join(more),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=int, default=7, help="turns of each, for speed (%(default)s)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="with so many threads, for speed (1 2)")
+    parser.add_argument("--minutes", type=float, help="train both for so long each, and judge them")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of those runs (0)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--in-this-process", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.rounds < 1 or min(options.threads) < 1:
+        parser.error("--rounds and --threads are at least 1")
+    if options.minutes is not None and options.minutes <= 0:
+        parser.error(f"--minutes is over 0, not {options.minutes:g}")
+    if options.in_this_process:
+        print(json.dumps(measure(options.in_this_process, options.rounds)))
+        return
+    if options.minutes is None:
+        speed = [in_a_process(threads, options.rounds) for threads in options.threads]
+        found: dict[str, Any] = {"speed": speed}
+    else:
+        found = {"strength": compare(options.minutes, options.seeds)}
+    if options.json:
+        print(json.dumps({"about": provenance(), **found}))
+        return
+    if "speed" in found:
+        print_speed(found["speed"])
+    else:
+        print_strength(found["strength"])
+    print("\n" + ", ".join(f"{key} {value}" for key, value in provenance().items()))
+
+
+if __name__ == "__main__":
+    main()
