@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel
 from getbit_env.exact.tables import read_kept, save_table
-from getbit_env.get_bit.observations import Layout, View, new_record, observe
+from getbit_env.get_bit.observations import Layout, View, new_record, new_words, observe
 from getbit_env.get_bit.rules import (
     Games,
     Outcome,
@@ -469,7 +469,7 @@ class Positions:
         mask = np.empty((*size, self.variant.actions), np.int8)
         show = np.ones(len(numbers), np.uint8)
         record = new_record(layout, len(numbers))
-        observe(layout.view, self.variant.last_line, games, record, show, observation, mask, 0, len(numbers))
+        observe(layout.view, self.variant.last_line, games, record, show, new_words(layout), observation, mask, 0, len(numbers))
         return observation, mask
 
     def read(self, observation: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

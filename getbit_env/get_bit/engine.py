@@ -15,6 +15,7 @@ from getbit_env.get_bit.observations import (
     Options,
     lay_cards,
     new_record,
+    new_words,
     observe,
     record_round,
     record_start,
@@ -119,7 +120,7 @@ class Engine:
         self.state = new_games(variant.robots, games)
         self.outcome = new_outcome(variant.robots, variant.players, games)
         self.record = new_record(self.layout, games)
-        self._scratch = new_scratch(variant.robots)
+        self._scratch, self._words = new_scratch(variant.robots), new_words(self.layout)
         self._cards = np.zeros((variant.robots, games), np.uint8)
         self._all = np.ones(games, np.uint8)
         self._look_on = np.full(games, 2, np.uint8)
@@ -181,12 +182,13 @@ class Engine:
         """
         show = self._look_on if show is None else show
         observe(
-            self.layout.view, self._rules.last_line, self.state, self.record, show, self.observation, self.action_mask, 0, self.size
+            self.layout.view, self._rules.last_line, self.state, self.record, show, self._words, self.observation, self.action_mask, 0, self.size
         )
 
     def look(self, layout: Layout) -> NDArray[np.float32]:
         """The games as seen in another layout of the same game, without a history: `[G, P, layout.size]`."""
         observation = np.zeros((self.size, self.variant.players, layout.size), np.float32)
         mask = np.zeros_like(self.action_mask)
-        observe(layout.view, self._rules.last_line, self.state, self.record, self._look_on, observation, mask, 0, self.size)
+        words = new_words(layout)
+        observe(layout.view, self._rules.last_line, self.state, self.record, self._look_on, words, observation, mask, 0, self.size)
         return observation

@@ -269,35 +269,165 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
                 before = left
 
 
-@inlined
-def _see_line(
-    view: View, games: Games, record: Record, g: int, line: int, robot_at: NDArray[np.int64], observation: NDArray[np.float32]
-) -> None:
-    """Write what all players see alike, of the robots in the first `line` places.
+LOOK = 256  # games that one pass looks at: their words stay in the first-level cache
+BIT = np.uint64(1) << np.arange(64, dtype=np.uint64)
 
-    A block is made as the bits of a number (it has at most 60 entries) and then spread: no branch to miss.
-    """
-    for i in range(view.block * games.place.shape[0], view.size):
-        observation[g, 0, i] = 0
-    for k in range(games.place.shape[0]):
-        r, at = robot_at[k], k * view.block
-        limbs, hand = np.int64(games.limbs[r, g]), np.int64(games.hand[r, g])
-        bits = ((1 << limbs) - 1) << view.limb
-        if view.hidden == 0:
-            bits |= hand << view.hand
+
+class Words(NamedTuple):
+    """What `observe` works in, one a thread. Observations and masks are made here as bits of words, then spread out."""
+
+    seen: NDArray[np.uint64]  # [P * W, LOOK] the W words of each viewer: the blocks of `_places` places a word, then the first round
+    legal: NDArray[np.uint64]  # [P, LOOK] the masks of all players one after the other, as many to a word as it holds whole
+    front: NDArray[np.uint64]  # [P, LOOK] place of a player's frontmost robot in the line
+    row: NDArray[np.uint64]  # [3, LOOK]
+
+
+def new_words(layout: Layout) -> Words:
+    """Allocate what `observe` works in."""
+    players, view = layout.variant.players, layout.view
+    return Words(*(np.zeros((rows, LOOK), np.uint64) for rows in (players * _words(view), players, players, 3)))
+
+
+@inlined
+def _words(view: View) -> int:
+    """Words that hold an observation without a history."""
+    robots, most = view.players * view.robots_per_player, 63 // view.block  # a bit is left for the first round
+    return (robots + most - 1) // most
+
+
+@inlined
+def _places(view: View) -> int:
+    """Places of the line of which a word holds the blocks."""
+    robots, words = view.players * view.robots_per_player, _words(view)
+    return (robots + words - 1) // words
+
+
+@inlined
+def _line(view: View, last_line: int, games: Games, words: Words, start: int, stop: int) -> None:
+    """Who is in the line: `row[0]` is all ones where the game goes on, `front` is 255 for a player who is out."""
+    playing = words.row[0, : stop - start]
+    playing[:] = 0
+    words.front[:] = 255
+    for r in range(games.limbs.shape[0]):
+        limbs, place = games.limbs[r, start:stop], games.place[r, start:stop]
+        front = words.front[r // view.robots_per_player, : stop - start]
+        for g in range(stop - start):
+            playing[g] += np.uint64(limbs[g] > 0)
+            front[g] = np.uint64(place[g]) if limbs[g] > 0 and place[g] < front[g] else front[g]
+    for g in range(stop - start):
+        playing[g] = np.uint64(0) - np.uint64(playing[g] > np.uint64(last_line))
+
+
+@inlined
+def _see_robot(view: View, games: Games, record: Record, r: int, block: NDArray[np.uint64], start: int, stop: int) -> None:
+    """Make the block of robot `r` but for what only its owner sees: the same for all viewers."""
+    one = np.uint64(1)
+    limb = np.uint64(view.limb)
+    limbs, hand, played = games.limbs[r, start:stop], games.hand[r, start:stop], games.played[r, start:stop]
+    for g in range(stop - start):
+        block[g] = ((one << np.uint64(limbs[g])) - one) << limb
+    if view.hidden == 0:
+        at = np.uint64(view.hand)
+        for g in range(stop - start):
+            block[g] |= np.uint64(hand[g]) << at
+    else:
+        at = np.uint64(view.hand_size)
+        for g in range(stop - start):
+            size = np.uint64(0)
+            for c in range(7):
+                size += np.uint64((hand[g] >> c) & 1)
+            block[g] |= ((one << size) - one) << at
+    if view.number >= 0:
+        at, place, other = np.uint64(view.number), record.start[r, start:stop], record.start[r ^ 1, start:stop]
+        for g in range(stop - start):
+            block[g] |= one << (at + np.uint64(place[g] > other[g]))
+    if view.last >= 0:
+        at = np.uint64(view.last)
+        for g in range(stop - start):
+            block[g] |= np.uint64(played[g]) << at
+
+
+@inlined
+def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own: NDArray[np.uint64], start: int, stop: int) -> None:
+    """Make what this viewer sees of robot `r` beyond that: whose it is, and in the memory game a viewer's own hand."""
+    one, owner = np.uint64(1), r // view.robots_per_player
+    own[:] = 0
+    if view.seat >= 0:
+        own[:] = one << np.uint64(view.seat + (owner - viewer) % view.players)
+    elif owner == viewer:
+        own[:] = one << np.uint64(view.owner)
+    elif view.owner_size == 3:
+        opponent, front, other_front = np.uint64(view.owner + 1), words.front[owner], words.front[3 - viewer - owner]
+        for g in range(stop - start):
+            own[g] = one << (opponent + np.uint64(front[g] > other_front[g]))
+    if view.hidden == 1 and owner == viewer:
+        hand, hand_at = games.hand[r, start:stop], np.uint64(view.hand)
+        for g in range(stop - start):
+            own[g] |= np.uint64(hand[g]) << hand_at
+
+
+@inlined
+def _see(view: View, games: Games, record: Record, words: Words, start: int, stop: int) -> None:
+    """Make all observations, as if all looked on."""
+    n, count, places = stop - start, _words(view), _places(view)
+    block, own = words.row[1, :n], words.row[2, :n]
+    rounds, first_round = games.rounds[start:stop], np.uint64(view.first_round - (count - 1) * places * view.block)
+    words.seen[:] = 0
+    for viewer in range(view.players):
+        seen = words.seen[viewer * count + count - 1, :n]
+        for g in range(n):
+            seen[g] = np.uint64(rounds[g] == 0) << first_round
+    for r in range(games.place.shape[0]):
+        limbs, place = games.limbs[r, start:stop], games.place[r, start:stop]
+        _see_robot(view, games, record, r, block, start, stop)
+        for viewer in range(view.players):
+            _see_owner(view, games, words, r, viewer, own, start, stop)
+            for g in range(n):
+                own[g] |= block[g]
+            for w in range(count):
+                seen = words.seen[viewer * count + w, :n]
+                for g in range(n):
+                    to = np.int64(place[g]) - w * places
+                    here = (limbs[g] > 0) & (to >= 0) & (to < places)
+                    seen[g] |= (own[g] << np.uint64((to * view.block) & 63)) & (np.uint64(0) - np.uint64(here))
+
+
+@inlined
+def _choose(view: View, games: Games, show: NDArray[np.uint8], words: Words, start: int, stop: int) -> None:
+    """Make all masks, and take from the observations of those who have nothing to choose what `show` does not let them see."""
+    n, each, count = stop - start, view.robots_per_player, _words(view)
+    playing, choosing, mask = words.row[0, :n], words.row[1, :n], words.row[2, :n]
+    show = show[start:stop]
+    actions = view.cards**each
+    to_a_word = 64 // actions
+    every = (np.uint64(1) << np.uint64(actions)) - np.uint64(1)
+    words.legal[:] = 0
+    for viewer in range(view.players):
+        front = words.front[viewer, :n]
+        for g in range(n):
+            choosing[g] = playing[g] & (np.uint64(0) - np.uint64(front[g] < np.uint64(255)))
+        for w in range(count):
+            seen = words.seen[viewer * count + w, :n]
+            for g in range(n):
+                seen[g] &= choosing[g] | (np.uint64(0) - np.uint64(show[g] != 1))
+        if each == 1:
+            hand = games.hand[viewer, start:stop]
+            for g in range(n):
+                mask[g] = np.uint64(hand[g])
         else:
-            size = np.int64(0)
+            hand_a, hand_b = games.hand[2 * viewer, start:stop], games.hand[2 * viewer + 1, start:stop]
+            place_a, place_b = games.place[2 * viewer, start:stop], games.place[2 * viewer + 1, start:stop]
+            mask[:] = 0
             for c in range(view.cards):
-                size += (hand >> c) & 1
-            bits |= ((1 << size) - 1) << view.hand_size
-        if view.number >= 0:
-            bits |= 1 << (view.number + _number(view, record, r, g))
-        if view.last >= 0:
-            bits |= np.int64(games.played[r, g]) << view.last
-        bits = bits if k < line else np.int64(0)
-        for i in range(view.block):
-            observation[g, 0, at + i] = (bits >> i) & 1
-    observation[g, 0, view.first_round] = games.rounds[g] == 0
+                card, at = np.uint64(c), np.uint64(c * view.cards)
+                for g in range(n):
+                    swap = place_a[g] > place_b[g]
+                    nearer_front, nearer_shark = np.uint64(hand_b[g] if swap else hand_a[g]), np.uint64(hand_a[g] if swap else hand_b[g])
+                    held = np.uint64(0) - ((nearer_front >> card) & np.uint64(1))
+                    mask[g] |= (held & nearer_shark) << at
+        legal, at = words.legal[viewer // to_a_word, :n], np.uint64(viewer % to_a_word * actions)
+        for g in range(n):
+            legal[g] |= ((mask[g] & choosing[g]) | (every & ~choosing[g])) << at
 
 
 @kernel
@@ -307,6 +437,7 @@ def observe(
     games: Games,
     record: Record,
     show: NDArray[np.uint8],
+    words: Words,
     observation: NDArray[np.float32],
     action_mask: NDArray[np.int8],
     start: int,
@@ -321,70 +452,62 @@ def observe(
         record: the games' `Record`.
         show: `[G]` uint8. 0: leave the rows of this game as they are. 1: players who are out see nothing (zero).
             2: players who are out look on.
+        words: `Words` of this thread.
         observation: `[G, P, size]`, overwritten with zeros and ones.
         action_mask: `[G, P, actions]` int8, overwritten: 1 = legal; all ones for a player who has nothing to choose.
         start: the first of the games.
         stop: the one after the last.
     """
-    robots = games.place.shape[0]
-    each = view.robots_per_player
-    robot_at = np.zeros(robots, np.int64)
+    for first in range(start, stop, LOOK):
+        last = min(first + LOOK, stop)
+        _line(view, last_line, games, words, first, last)
+        _see(view, games, record, words, first, last)
+        _choose(view, games, show, words, first, last)
+        _spread(view, games, record, show, words, observation, action_mask, first, last)
+
+
+@inlined
+def _spread(
+    view: View,
+    games: Games,
+    record: Record,
+    show: NDArray[np.uint8],
+    words: Words,
+    observation: NDArray[np.float32],
+    action_mask: NDArray[np.int8],
+    start: int,
+    stop: int,
+) -> None:
+    """Write the words to where they belong, a number for each bit."""
+    count, size, width = _words(view), view.first_round + 1, _places(view) * view.block
     for g in range(start, stop):
         if show[g] == 0:
             continue
-        line = 0
-        for r in range(robots):
-            line += games.limbs[r, g] > 0
-            robot_at[games.place[r, g]] = r
-        playing = line > last_line
-
-        # What all see alike is written once, for the first viewer, and copied.
-        _see_line(view, games, record, g, line, robot_at, observation)
-        for viewer in range(1, view.players):
-            for i in range(view.size):
-                observation[g, viewer, i] = observation[g, 0, i]
-
-        for viewer in range(view.players):
-            alive = False
-            for r in range(viewer * each, viewer * each + each):
-                alive |= games.limbs[r, g] > 0
-            if show[g] == 1 and not (alive and playing):
-                observation[g, viewer] = 0
-                action_mask[g, viewer] = 1
+        for w in range(count):
+            entries = width if w < count - 1 else size - w * width
+            for viewer in range(view.players):
+                word, row = words.seen[viewer * count + w, g - start], observation[g, viewer, w * width :]
+                for i in range(entries):
+                    row[i] = np.float32(1) if word & BIT[i] else np.float32(0)
+    masks = action_mask.reshape((action_mask.shape[0], action_mask.shape[1] * action_mask.shape[2]))
+    run = 64 // action_mask.shape[2] * action_mask.shape[2]  # entries of all masks that share a word
+    for m in range(0, masks.shape[1], run):
+        entries = min(run, masks.shape[1] - m)
+        for g in range(start, stop):
+            if show[g] == 0:
                 continue
-            if view.owner_size != 1:
-                first_opponent = -1
-                for k in range(line):
-                    at, owner = k * view.block, robot_at[k] // each
-                    if view.seat >= 0:
-                        seat = owner - viewer
-                        observation[g, viewer, at + view.seat + (seat if seat >= 0 else seat + view.players)] = 1
-                    elif owner == viewer:
-                        observation[g, viewer, at + view.owner] = 1
-                    else:
-                        first_opponent = owner if first_opponent < 0 else first_opponent
-                        observation[g, viewer, at + view.owner + (1 if owner == first_opponent else 2)] = 1
-            for r in range(viewer * each, viewer * each + each):
-                if games.limbs[r, g] > 0:
-                    at = int(games.place[r, g]) * view.block
-                    if view.owner_size == 1:
-                        observation[g, viewer, at + view.owner] = 1
-                    if view.hidden == 1:
-                        for c in range(view.cards):
-                            observation[g, viewer, at + view.hand + c] = (games.hand[r, g] >> c) & 1
-            if view.history >= 0:
-                _see_history(view, games, record, g, viewer, observation[g, viewer])
-            if not (alive and playing):
-                action_mask[g, viewer] = 1
-            elif each == 1:
-                for c in range(view.cards):
-                    action_mask[g, viewer, c] = (games.hand[viewer, g] >> c) & 1
-            else:
-                a, b = 2 * viewer, 2 * viewer + 1
-                front, rear = (a, b) if games.place[a, g] < games.place[b, g] else (b, a)
-                for c in range(view.cards):
-                    for d in range(view.cards):
-                        action_mask[g, viewer, c * view.cards + d] = (games.hand[front, g] >> c) & (games.hand[rear, g] >> d) & 1
+            word, mask = np.int64(words.legal[m // run, g - start]), masks[g, m:]
+            for i in range(entries):
+                mask[i] = (word >> i) & 1
+    if view.history >= 0:
+        for g in range(start, stop):
+            if show[g] == 0:
+                continue
+            for viewer in range(view.players):
+                row = observation[g, viewer]
+                row[size:] = 0
+                if row[view.limb] > 0:  # it sees: there is a robot in front
+                    _see_history(view, games, record, g, viewer, row)
 
 
 @kernel

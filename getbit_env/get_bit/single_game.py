@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel
 from getbit_env.get_bit.engine import Engine
-from getbit_env.get_bit.observations import Record, View, lay_cards, observe, record_round
+from getbit_env.get_bit.observations import Record, View, Words, lay_cards, observe, record_round
 from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, play_round
 from getbit_env.get_bit.variants import Variant
 
@@ -110,4 +110,10 @@ def play_and_observe(spec: NDArray[np.int64], memory: NDArray[np.uint8]) -> None
     lay_cards(view, games, actions, cards, replaced, 0, 1)
     play_round(rules, games, cards, pays[: players + 1], pays[players + 1], scratch, outcome, 0, 1)
     record_round(games, record, 0, 1)
-    observe(view, rules.last_line, games, record, np.full(1, 2, np.uint8), seen, mask, 0, 1)
+    words = Words(
+        np.empty((players * robots, 1), np.uint64),
+        np.empty((players, 1), np.uint64),
+        np.empty((players, 1), np.uint64),
+        np.empty((3, 1), np.uint64),
+    )
+    observe(view, rules.last_line, games, record, np.full(1, 2, np.uint8), words, seen, mask, 0, 1)

@@ -18,7 +18,7 @@ from getbit_env import _compiled
 from getbit_env.get_bit import observations, rules
 from getbit_env.get_bit.engine import Engine, game_streams
 from getbit_env.get_bit.notation import mask_of
-from getbit_env.get_bit.observations import Layout, Options, new_record
+from getbit_env.get_bit.observations import Layout, Options, new_record, new_words
 from getbit_env.get_bit.rules import BLOCK, Games, Outcome, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant, parse_variant
 from tests.get_bit.play import copy_of, line_of, random_cards
@@ -134,7 +134,7 @@ def test_plain_python_starts_sees_and_lays_the_same(name, history, plain):
     seen = []
     for rules_used, observations_used in ((rules, observations), (plain_rules, plain_observations)):
         rng = np.random.default_rng(3)
-        games, record = new_games(variant.robots, size), new_record(layout, size)
+        games, record, words = new_games(variant.robots, size), new_record(layout, size), new_words(layout)
         outcome, scratch = new_outcome(variant.robots, variant.players, size), new_scratch(variant.robots)
         counters, all_games, show = np.zeros(size, np.uint64), np.ones(size, np.uint8), np.array([0, 1, 2, 1, 2, 2], np.uint8)
         observation = np.full((size, variant.players, layout.size), 7, np.float32)
@@ -145,7 +145,7 @@ def test_plain_python_starts_sees_and_lays_the_same(name, history, plain):
             rules_used.start_games(variant.rules, games, all_games, streams, counters, scratch, 0, size)
             observations_used.record_start(games, record, all_games, 0, size)
             for _ in range(12):
-                observations_used.observe(layout.view, variant.last_line, games, record, show, observation, mask, 0, size)
+                observations_used.observe(layout.view, variant.last_line, games, record, show, words, observation, mask, 0, size)
                 actions = rng.integers(0, variant.actions, (size, variant.players))
                 asked = actions.copy()
                 observations_used.lay_cards(layout.view, games, actions, cards, replaced, 0, size)
