@@ -4,8 +4,9 @@
     python -m eval.lower_bound runs/first --variant 4p-memory --frames 4000000
 
 For games that are too large for `eval.exploitability`, and for agents that it refuses: with memory, other observations, or slow.
-MaskablePPO plays one seat against the frozen agent in all others, and sees what the agent sees; the best of its policies is then
-measured on lines that it was not chosen by. No figure of this command is an upper bound: an agent can be worse than it says.
+MaskablePPO plays one seat against the frozen agent in all others, and sees what the agent sees; in memory games it remembers all
+rounds. The best of its policies is then measured on lines that it was not chosen by. No figure of this command is an upper bound:
+an agent can be worse than it says.
 """
 
 from __future__ import annotations
@@ -16,22 +17,29 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Before NumPy and torch are imported: small networks run slower on two threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from safetensors import SafetensorError
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import VecEnvWrapper
 from tqdm import tqdm
 
+from eval.solve import add_variant_arguments, at_least_one, variant_of
 from getbit_env.agent import Agent
 from getbit_env.get_bit.observations import Options
-from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
+from getbit_env.get_bit.variants import Variant
 from getbit_env.loading import load_agent
 from getbit_env.match import Estimate, play_match
 from getbit_env.network import FILE, NetworkAgent, save_network
 from getbit_env.provenance import provenance
+from getbit_env.recall import PerfectRecall, Recall
 from getbit_env.sb3 import GetBitVecEnv, network_of
 
 GAMES, ROLLOUT = 256, 32
@@ -40,7 +48,8 @@ GAMES, ROLLOUT = 256, 32
 class LowerBound(NamedTuple):
     """What a trained responder reaches in one seat against the agent in all others, mean over seats and starting lines.
 
-    Two players: payoffs in -1..1. More: chances of winning. `own` is what the agent itself would have there, by symmetry.
+    Two players: payoffs in -1..1. More: chances of winning. `own` is what the agent itself would have there, by symmetry. In a
+    memory game `responder` is for the face-up game, and plays within `PerfectRecall`.
     """
 
     value: Estimate
@@ -53,6 +62,29 @@ class LowerBound(NamedTuple):
         """What the responder gains over the agent itself; `low` is the lower bound, with 95 % confidence."""
         mean, low, high = self.value
         return Estimate(mean - self.own, (mean if low is None else low) - self.own, (mean if high is None else high) - self.own)
+
+
+class Remembering(VecEnvWrapper):
+    """A memory game whose learner remembers all rounds, and is shown what the face-up game would show."""
+
+    def __init__(self, env: GetBitVecEnv) -> None:
+        """Wrap a memory game."""
+        self._recall = Recall(env.layout, env.num_envs)
+        super().__init__(env, spaces.Box(0, 1, (self._recall.layout.size,), np.float32))
+
+    def reset(self) -> NDArray[np.float32]:
+        """See `VecEnv`."""
+        return self._recall.see(self.venv.reset())  # type: ignore[arg-type]  # an array
+
+    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """See `VecEnv`."""
+        observation, *rest = self.venv.step_wait()
+        return self._recall.see(observation), *rest  # type: ignore[arg-type,return-value]  # an array
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """See `VecEnv`; the layout is that of what is shown."""
+        found = self.venv.get_attr(attr_name, indices)
+        return [self._recall.layout] * len(found) if attr_name == "layout" else found
 
 
 def lower_bound(
@@ -81,12 +113,12 @@ def lower_bound(
     """
     torch.set_num_threads(1)
     options = getattr(agent, "options", None) or Options()
-    env = GetBitVecEnv(
+    games = GetBitVecEnv(
         GAMES, agent, variant=variant, seed=seed, observe_last=options.last, identity=options.identity, history=options.history
     )
     model = MaskablePPO(
         "MlpPolicy",
-        env,
+        Remembering(games) if variant.memory else games,
         n_steps=ROLLOUT,
         batch_size=2048,
         n_epochs=4,
@@ -97,7 +129,8 @@ def lower_bound(
         device="cpu",
     )
 
-    def measure(responder: NetworkAgent, lines: int, seed: int) -> Estimate:
+    def measure(network: NetworkAgent, lines: int, seed: int) -> Estimate:
+        responder = PerfectRecall(network) if variant.memory else network
         standing = play_match([responder, *[agent] * (variant.players - 1)], variant, lines=lines, seed=seed)[responder.name]
         return standing.payoff if variant.players == 2 else standing.win
 
@@ -125,26 +158,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m eval.lower_bound", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("agent", help="a name, the folder of a run, or module:attribute")
-    parser.add_argument("--players", type=int, default=4, help="the standard game for so many (%(default)s)")
-    parser.add_argument("--variant", help="a variant by name, such as 4p-memory, in place of --players")
-    parser.add_argument("--frames", type=int, default=2_000_000, help="decisions to train the responder on (%(default)s)")
-    parser.add_argument("--lines", type=int, default=2400, help="starting lines of the measurement (%(default)s)")
+    parser.add_argument(
+        "agent", help="a name, the folder of a run, module:attribute, or recall: and one of these, with perfect recall"
+    )
+    add_variant_arguments(parser, players=4)
+    parser.add_argument("--frames", type=at_least_one, default=2_000_000, help="decisions to train the responder on (%(default)s)")
+    parser.add_argument("--lines", type=at_least_one, default=2400, help="starting lines of the measurement (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the responder, as an agent")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     try:
-        variant = parse_variant(options.variant) if options.variant else standard_variant(options.players)
-        found = lower_bound(load_agent(options.agent), variant, options.frames, seed=options.seed, lines=options.lines)
-    except ValueError as error:
+        variant = variant_of(options)
+        agent = load_agent(options.agent)
+        found = lower_bound(agent, variant, options.frames, seed=options.seed, lines=options.lines)
+    except (ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
         print("interrupted: nothing is kept of it", file=sys.stderr)
         return 130
-    if options.save is not None:
-        options.save.mkdir(parents=True, exist_ok=True)
-        save_network(options.save / FILE, found.responder)
     unit = "payoff in -1..1" if variant.players == 2 else "chance of winning"
     if options.json:
         about = {"agent": options.agent, "variant": variant.name, "frames": found.frames, "unit": unit, "about": provenance()}
@@ -152,6 +184,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print(f"{options.agent} in {variant}: a responder trained on {found.frames:,} decisions reaches {found.value} ({unit})")
         print(f"the agent itself has {found.own:.4f}; so a best response gains at least {found.gain.low:.4f} (95 %), lower bound")
+    if options.save is not None:
+        try:
+            options.save.mkdir(parents=True, exist_ok=True)
+            save_network(options.save / FILE, found.responder)
+        except (OSError, SafetensorError) as error:
+            print(f"error: the responder can't be written to {options.save}: {error}", file=sys.stderr)
+            return 1
     return 0
 
 

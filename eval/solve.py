@@ -17,26 +17,48 @@ from tqdm import tqdm
 from getbit_env.exact.many_players import ManySolution
 from getbit_env.exact.positions import Progress
 from getbit_env.exact.solving import solved
-from getbit_env.exact.tables import table_path
+from getbit_env.exact.tables import cache_folder, table_path
 from getbit_env.exact.two_players import Solution
 from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
 
 
 def add_variant_arguments(parser: argparse.ArgumentParser, players: int) -> None:
     """The options that name a variant."""
-    parser.add_argument("--players", type=int, default=players, help="default: %(default)s")
-    parser.add_argument("--half-limbs", action="store_true", help="the longer game: eight bites put a robot out")
-    parser.add_argument("--pick-up-at", type=int, default=2, choices=(1, 2), help="a hand of so many cards takes its table back")
+    parser.set_defaults(players_by_default=players)
+    parser.add_argument("--players", type=int, help=f"default: {players}")
+    parser.add_argument("--half-limbs", action="store_true", default=None, help="the longer game: eight bites put a robot out")
+    parser.add_argument("--pick-up-at", type=int, choices=(1, 2), help="a hand of so many cards takes its table back (default: 2)")
     parser.add_argument("--variant", help="any variant by its name, as 2p-half or 4p-4c-2l, instead of the options above")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="the results do not depend on it (default: all)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, and nothing else")
 
 
 def variant_of(arguments: argparse.Namespace) -> Variant:
-    """The variant that they name."""
-    if arguments.variant is not None:
-        return parse_variant(arguments.variant)
-    return standard_variant(arguments.players, half_limbs=arguments.half_limbs, pick_up_at=arguments.pick_up_at)
+    """The variant that they name.
+
+    Raises:
+        ValueError: there is no such game, or they name two.
+    """
+    asked = {name: getattr(arguments, name) for name in ("players", "half_limbs", "pick_up_at")}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if arguments.variant is None:
+        return standard_variant(**{"players": arguments.players_by_default, **asked})
+    if asked:
+        raise ValueError(f"--variant {arguments.variant} says all of the game; leave out --{' --'.join(asked).replace('_', '-')}")
+    return parse_variant(arguments.variant)
+
+
+def add_running_arguments(parser: argparse.ArgumentParser) -> None:
+    """How to compute, and how to print."""
+    parser.add_argument(
+        "--threads", type=at_least_one, default=os.cpu_count() or 1, help="the results do not depend on it (default: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, and nothing else")
+
+
+def at_least_one(text: str) -> int:
+    """An argument that counts something."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
 
 
 def progress_bar(bar: tqdm[None]) -> Progress:
@@ -60,6 +82,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m eval.solve", description=__doc__.splitlines()[0])
     add_variant_arguments(parser, players=2)
+    add_running_arguments(parser)
     arguments = parser.parse_args(argv)
     begun = time.perf_counter()
     try:
@@ -75,7 +98,7 @@ def main(argv: list[str] | None = None) -> int:
         say(f"error: {error}")
         return 2
     except OSError as error:
-        say(f"error: the table can't be written: {error}; finished rounds are kept, and the same command goes on from there")
+        say(f"error: {cache_folder()} can't be written to ({error}); what it holds is used when the command is given again")
         return 1
     path = table_path(variant)
     seconds, size = time.perf_counter() - begun, path.stat().st_size

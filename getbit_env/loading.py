@@ -9,10 +9,13 @@ from pathlib import Path
 from getbit_env.agent import Agent
 from getbit_env.bots import BOTS
 from getbit_env.games import GET_BIT, package_of
+from getbit_env.get_bit.observations import Options
 from getbit_env.network import FILE, load_network
+from getbit_env.recall import PerfectRecall
 
 PACKAGE = Path(__file__).parent
 EQUILIBRIUM = "equilibrium"
+RECALL = "recall:"
 # In a wheel the trained agents lie inside the package; in a checkout they stay where they are made.
 SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent / "agents"
 
@@ -36,8 +39,9 @@ def load_agent(spec: str) -> Agent:
         spec: the name of a bot (`getbit_env.bots.BOTS`; of another game, `bots_of`) or of a trained agent (`shipped_agents`);
             `equilibrium`, which plays the games that `python -m eval.solve` has solved (`getbit_env.exact.Equilibrium`);
             the folder of a run, which holds a `policy.safetensors`; a file `*.npz` that holds a best response
-            (`getbit_env.exact.BestResponse`); or `module:attribute`, where the attribute is an agent or something that makes
-            one when it is called without arguments.
+            (`getbit_env.exact.BestResponse`); `module:attribute`, where the attribute is an agent or something that makes one when
+            it is called without arguments; or `recall:` and one of these, which remembers all rounds of memory games, and so plays
+            them as it plays face up (`getbit_env.recall.PerfectRecall`).
 
     Returns:
         An agent, not yet reset.
@@ -45,6 +49,11 @@ def load_agent(spec: str) -> Agent:
     Raises:
         ValueError: nothing is called so, or it is no agent, or a file that can't be used; the message says what was looked for.
     """
+    if spec.startswith(RECALL):
+        agent = load_agent(spec.removeprefix(RECALL))
+        if not isinstance(getattr(agent, "options", None) or Options(), Options):
+            raise ValueError(f"agent {spec!r}: it plays another game, and only Get Bit! has a memory game (G7.3)")
+        return agent if isinstance(agent, PerfectRecall) else PerfectRecall(agent)
     bots = bots_of(spec)
     if spec in bots:
         return bots[spec]()

@@ -5,24 +5,52 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from eval.lower_bound import lower_bound, main
+from eval.lower_bound import Remembering, lower_bound, main
 from getbit_env import load_agent, parse_variant
-from getbit_env.exact import Positions, exploitability
+from getbit_env.exact import Positions, as_face_up, exploitability
+from getbit_env.match import play_match
+from getbit_env.network import FILE
+from getbit_env.sb3 import GetBitVecEnv
 
 TINY = "3p-1r-4c-1l"
 
 
-@pytest.mark.parametrize("name", ["random", "highest"])
-def test_it_is_below_the_exact_gain_and_finds_much_of_it(name: str) -> None:
-    variant = parse_variant(TINY)
-    exact = exploitability(load_agent(name), Positions(variant), name=name).gain
+@pytest.mark.parametrize(("name", "game"), [("random", TINY), ("highest", TINY), ("counter", TINY + "-memory")])
+def test_it_is_below_the_exact_gain_and_finds_much_of_it(name: str, game: str) -> None:
+    variant = parse_variant(game)
+    judged, face_up = as_face_up(load_agent(name), variant)
+    exact = exploitability(judged, Positions(face_up), name=name).gain
     found = lower_bound(load_agent(name), variant, 160_000, lines=1200, network=(32, 32), quiet=True)
     assert found.own == pytest.approx(1 / 3)
     assert found.gain.low is not None
     assert found.gain.low < exact, "a lower bound, with all but one chance in twenty"
     assert found.gain.low > exact / 2
+
+
+@pytest.mark.clause("G7.3")
+@pytest.mark.parametrize("name", ["4p-4c-2l", "2p-4c-2l"])
+def test_who_responds_in_the_memory_game_is_shown_the_face_up_game(name: str) -> None:
+    face_up, memory = (
+        GetBitVecEnv(8, "lowest", variant=parse_variant(name + kind), seed=3, history=True) for kind in ("", "-memory")
+    )
+    remembering = Remembering(memory)
+    assert remembering.observation_space == face_up.observation_space
+    assert remembering.get_attr("layout", [0])[0].view == face_up.layout.view
+    seen, shown = face_up.reset(), remembering.reset()
+    rng = np.random.default_rng(0)
+    ends = 0
+    for _ in range(40):
+        assert (seen == shown).all()
+        masks = face_up.action_masks()
+        assert (masks == np.stack(remembering.env_method("action_masks"))).all()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        (seen, *rest), (shown, *likewise) = face_up.step(actions), remembering.step(actions)
+        assert all((one == other).all() for one, other in zip(rest[:2], likewise[:2], strict=True))
+        ends += int(rest[1].sum())
+    assert ends >= 8, "games begin anew as well"
 
 
 def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,11 +59,37 @@ def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, c
     said = json.loads(capsys.readouterr().out)
     assert said["gain_lower_bound"]["low"] == pytest.approx(said["value"]["low"] - 1 / 3)
     assert said["value"]["mean"] > 0.5, "who always plays the lowest card is easy prey"
-    assert load_agent(str(tmp_path)).variant.name == TINY + "-memory"  # type: ignore[attr-defined]
+    assert load_agent(str(tmp_path)).variant.name == TINY  # type: ignore[attr-defined]
+    response = load_agent(f"recall:{tmp_path}")
+    match = play_match(["response", "lowest", "lowest"], TINY + "-memory", agents={"response": response}, lines=480)
+    assert match["response"].win.mean == pytest.approx(said["value"]["mean"], abs=0.1), (
+        "and plays the memory game as it was measured"
+    )
 
 
-def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, message in ((["nobody"], "no agent 'nobody'"), (["random", "--players", "9"], "players is 2 to 7")):
+def test_a_figure_that_took_time_is_told_even_if_the_responder_can_not_be_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / FILE.replace(".safetensors", ".part")).mkdir()
+    for folder in (tmp_path / "file" / "within", tmp_path):
+        arguments = ["lowest", "--variant", TINY, "--frames", "1", "--lines", "120", "--save", str(folder)]
+        assert main(arguments) == 1
+        said = capsys.readouterr()
+        assert "lower bound" in said.out
+        assert f"can't be written to {folder}" in said.err
+
+
+def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GETBIT_ENV_CACHE", str(tmp_path))
+    for arguments, message in (
+        (["nobody"], "no agent 'nobody'"),
+        (["random", "--players", "9"], "players is 2 to 7"),
+        (["random", "--variant", TINY, "--half-limbs"], "leave out --half-limbs"),
+        (["random", "--frames", "-5"], "--frames: '-5' is no whole number from 1 on"),
+        (["equilibrium", "--variant", "4p-3c-1l"], "4p-3c-1l is not solved here"),
+        (["four_players", "--variant", "4p-memory"], "four_players was trained on 4p with"),
+    ):
         with pytest.raises(SystemExit):
             main(arguments)
         assert message in capsys.readouterr().err

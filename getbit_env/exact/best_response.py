@@ -25,6 +25,7 @@ from getbit_env.exact.positions import (
     Progress,
     Work,
     Workers,
+    check_numbered,
     expand,
     new_work,
     silent,
@@ -196,6 +197,26 @@ def _pass_on(numbers: NDArray[np.int64], policy: NDArray[np.float64], reach: NDA
 # --- asking the agent -----------------------------------------------------------------------------------------------------
 
 
+def look_over(agent: Any, variant: Variant, name: str = "the agent") -> None:
+    """Refuse an agent that is seen at once not to be one that can be judged exactly; get any other ready.
+
+    Args:
+        agent: see `Judged`.
+        variant: of the game.
+        name: of the agent, for messages.
+
+    Raises:
+        AgentError: it has no `probabilities`, or looks at more than the position.
+        ValueError: positions of the variant are not numbered, or the agent does not play it.
+    """
+    check_numbered(variant)
+    if not callable(getattr(agent, "probabilities", None)):
+        raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {INSTEAD}")
+    if (getattr(agent, "options", None) or Options()) != Options():
+        raise AgentError(f"{name} looks at more than the position ({agent.options}); {INSTEAD}")
+    agent.reset(Layout(variant), np.ones(1, np.bool_), 0)
+
+
 class Questions:
     """An agent that is asked about positions, one question at a time, and held to what it has to be."""
 
@@ -213,11 +234,7 @@ class Questions:
         """
         self.positions, self.name, self._agent = positions, name, agent
         self._lock = threading.Lock()
-        if not callable(getattr(agent, "probabilities", None)):
-            raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {INSTEAD}")
-        if (getattr(agent, "options", None) or Options()) != Options():
-            raise AgentError(f"{name} looks at more than the position ({agent.options}); {INSTEAD}")
-        agent.reset(Layout(positions.variant), np.ones(1, np.bool_), 0)
+        look_over(agent, positions.variant, name)
         numbers = np.linspace(0, positions.count - 1, min(positions.count, 16384)).astype(np.int64)
         observation, mask = positions.see(numbers)
         alive = observation.any(axis=-1)
@@ -333,7 +350,8 @@ def as_face_up(agent: Any, variant: Variant, name: str = "the agent") -> tuple[A
         return agent, variant
     if not isinstance(agent, PerfectRecall):
         raise AgentError(
-            f"{name} is no `getbit_env.recall.PerfectRecall`, so in {variant} it may forget, which is not judged exactly; {INSTEAD}"
+            f"{name} is no `getbit_env.recall.PerfectRecall` (as `recall:{name}` is), so in {variant} it may forget, which is not "
+            f"judged exactly; {INSTEAD}"
         )
     return agent.agent, replace(variant, memory=False)
 

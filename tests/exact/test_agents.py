@@ -150,6 +150,8 @@ def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
         load_agent(str(tmp_path / "bad.npz"))
     with pytest.raises(ValueError, match=r"none of random, .*, equilibrium, no folder, no file \.npz, and not module:attribute"):
         load_agent("nobody")
+    with pytest.raises(ValueError, match="only Get Bit! has a memory game"):
+        load_agent("recall:sharks_two_players")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     failure = play_match(["equilibrium", "random"], VARIANT, lines=24).failure
     assert "python -m eval.solve" in failure.reason

@@ -223,11 +223,49 @@ def test_command_prints_one_json_object(capsys, tmp_path):
     assert f"NashConv {result.nash_conv:.4g}" in capsys.readouterr().out
 
 
+def test_command_judges_any_agent_that_is_made_to_remember(capsys):
+    found = []
+    for agent, game in (("random", "4p-3c-2l"), ("recall:random", "4p-3c-2l-memory"), ("recall:random", "4p-3c-2l")):
+        assert main([agent, "--variant", game, "--threads", "1", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["places"])
+    assert found[0] == found[1] == found[2]
+
+
 def test_command_says_what_is_wrong(capsys, tmp_path):
-    assert main(["nobody", "--variant", "2p-3c-1l"]) == 2
-    assert "nobody" in capsys.readouterr().err
-    assert main(["random", "--variant", "3p"]) == 2
-    assert "three players" in capsys.readouterr().err
+    for arguments, message in (
+        (["nobody", "--variant", "2p-3c-1l"], "no agent 'nobody'"),
+        (["random", "--variant", "3p"], "three players"),
+        (["random", "--variant", "2p-half", "--players", "4", "--pick-up-at", "1"], "leave out --players --pick-up-at"),
+        (["random", "--save", str(tmp_path / "response")], r"a file *.npz"),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["random", "--threads", "0"])
+    assert "'0' is no whole number from 1 on" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
     assert main(["random", "--variant", "2p-3c-1l", "--save", str(tmp_path / "file" / "r.npz")]) == 1
-    assert "can't be written" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "NashConv" in said.out, "what was found is told all the same"
+    assert f"can't be written to {tmp_path / 'file' / 'r.npz'}" in said.err
+
+
+def test_command_refuses_before_it_numbers_positions(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("GETBIT_ENV_CACHE", str(tmp_path))
+    monkeypatch.delattr("eval.exploitability.Positions")
+    for name, message in (
+        ("montecarlo", "no `probabilities`"),
+        ("equilibrium", "2p-half is not solved here"),
+        ("four_players", "was trained on 4p"),
+    ):
+        assert main([name, "--variant", "2p-half"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_command_takes_the_numbering_of_who_brings_one(capsys, tmp_path, monkeypatch):
+    response = str(tmp_path / "response.npz")
+    assert main(["lowest", "--variant", "2p-3c-2l", "--threads", "1", "--save", response]) == 0
+    monkeypatch.delattr("eval.exploitability.Positions")
+    capsys.readouterr()
+    assert main([response, "--variant", "2p-3c-2l", "--threads", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["nash_conv"] > 0

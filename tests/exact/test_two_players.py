@@ -193,4 +193,6 @@ def test_command_says_what_is_wrong(capsys, monkeypatch):
     assert "face-up" in capsys.readouterr().err
     monkeypatch.setattr(solving, "save_solution", lambda _solution: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert main(["--variant", "2p-3c-1l"]) == 1
-    assert "No space left" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "No space left" in said
+    assert str(cache_folder()) in said
