@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel
+from getbit_env.exact.memory import need_memory
 from getbit_env.exact.positions import (
     AT_ONCE,
     Index,
@@ -380,10 +381,14 @@ def exploitability(
 
     Raises:
         AgentError: the agent can't be judged exactly.
+        ValueError: the memory of this machine is too small for it.
     """
     begun = time.perf_counter()
-    questions = Questions(agent, positions, name, least_rate)
     index, count, players = positions.index, positions.count, positions.variant.players
+    need_memory(
+        count * (players * (3 * 8 + 1) + 8), f"the best response to {name} in the {count:,} positions of {positions.variant}"
+    )
+    questions = Questions(agent, positions, name, least_rate)
     best, own = np.zeros((count + 1, players)), np.zeros((count + 1, players))
     best[count] = own[count] = end_values(positions.variant)
     leak, answer = np.zeros((count, players)), np.zeros((count, players), np.uint8)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from getbit_env._compiled import kernel
 from getbit_env.exact.best_response import end_values, low_bit
 from getbit_env.exact.logit import StageGame, new_stage_game, solve_stage
+from getbit_env.exact.memory import need_memory
 from getbit_env.exact.positions import AT_ONCE, Index, Positions, Progress, Work, Workers, expand, new_work, silent
 from getbit_env.exact.tables import TableError, load_table, read_kept, save_table, table_path
 from getbit_env.get_bit.variants import Variant
@@ -116,13 +117,14 @@ def solve_many_players(
         partial: a folder in which finished waves are kept, so that an interrupted call can be repeated and goes on from there.
 
     Raises:
-        ValueError: it is another game, or too large.
+        ValueError: it is another game, or too large, for this machine or at all.
         OSError: `partial` can't be written.
     """
     if variant.robots_per_player != 1:
         raise ValueError(f"{variant} is no game with one robot a player")
     positions = Positions.kept(variant, partial, threads=threads, progress=progress)
     count, players = positions.count, variant.players
+    need_memory(count * (players * (8 + 2 * variant.actions) + 9), f"the solution of the {count:,} positions of {variant}")
     values = np.zeros((count + 1, players))
     values[count] = end_values(variant)
     policy = np.zeros((count, players, variant.actions), np.uint16)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel
 from getbit_env.exact.matrix_game import TOLERANCE, MatrixGame, new_matrix_game, solve_matrix
+from getbit_env.exact.memory import need_memory
 from getbit_env.exact.positions import (
     AT_ONCE,
     Index,
@@ -105,13 +106,14 @@ def solve_two_players(variant: Variant, *, threads: int = 1, progress: Progress 
             what lies there of another game or of other rules is not used.
 
     Raises:
-        ValueError: it is no game for two players, or too large.
+        ValueError: it is no game for two players, or too large, for this machine or at all.
         ArithmeticError: a position could not be solved to within `TOLERANCE`; this would be a bug.
         OSError: `partial` can't be written.
     """
     if variant.players != 2:
         raise ValueError(f"{variant} is no game for two players")
     positions = Positions.kept(variant, partial, threads=threads, progress=progress)
+    need_memory(positions.count * 2 * 8, f"the solution of the {positions.count:,} positions of {variant}")
     values = np.zeros((positions.count + 1, 2))
     values[positions.count] = 1, -1  # the end of a game: the role is the finishing place - 1
     workers = Workers(lambda: new_stage(positions.index), threads)

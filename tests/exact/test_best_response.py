@@ -2,10 +2,12 @@
 
 import importlib.util
 import json
+import re
 
 import numpy as np
 import pytest
 
+from eval import solve
 from eval.exploitability import main
 from getbit_env.bots import BOTS
 from getbit_env.exact.agents import BestResponse
@@ -269,3 +271,14 @@ def test_command_takes_the_numbering_of_who_brings_one(capsys, tmp_path, monkeyp
     capsys.readouterr()
     assert main([response, "--variant", "2p-3c-2l", "--threads", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["nash_conv"] > 0
+
+
+@pytest.mark.parametrize("name", ["2p-3c-1l", "4p-3c-1l"])
+def test_what_memory_does_not_hold_is_refused(name, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GETBIT_ENV_CACHE", str(tmp_path))
+    monkeypatch.setattr("getbit_env.exact.memory.machine_memory", lambda: 10)
+    for command, arguments in ((main, ["random"]), (solve.main, [])):
+        assert command([*arguments, "--variant", name]) == 2
+        assert re.search(rf"positions of {name} takes 0\.0 GB of memory, and this machine has 0\.0", capsys.readouterr().err)
+    monkeypatch.setattr("getbit_env.exact.memory.machine_memory", lambda: None)
+    assert main(["random", "--variant", name]) == 0
