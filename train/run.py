@@ -5,7 +5,7 @@ number of the leg; at its end weights, optimiser and counters are written. So a 
 what a crash costs is a part of a leg. The folder of a run holds
 
     config.json           every option, commit, versions, machine
-    policy.safetensors    the best policy by the periodic evaluation; `getbit_env.load_agent(folder)` plays it
+    policy.safetensors    the policy that `getbit_env.load_agent(folder)` plays: the best of the evaluations, or the last one
     last.safetensors      the policy at the last checkpoint
     metrics.csv           a row a rollout; the same in tensorboard/
     evaluation.csv        a row for each evaluation and table
@@ -326,8 +326,10 @@ def play_tables(agent: NetworkAgent, tables: Sequence[str], lines: int, seed: in
     return {table: play_match([agent, *[table] * others], agent.variant, lines=lines, seed=seed) for table in tables}
 
 
-def write_card(folder: Path, config: Common, frames: int, seconds: float) -> None:
-    """Write `card.md` and `learning.png`. The policy is judged on other lines than those by which it was chosen."""
+def write_card(
+    folder: Path, config: Common, frames: int, seconds: float, which: str = "the best by the mean win rate of its evaluations"
+) -> None:
+    """Write `card.md` and `learning.png`. The policy is judged on other lines than those by which it may have been chosen."""
     agent = load_network(folder / FILE, folder.name)
     results = play_tables(agent, config.evaluation_tables, CARD_LINES, config.seed + 1)
     about = json.loads((folder / "config.json").read_text())["about"]
@@ -336,7 +338,7 @@ def write_card(folder: Path, config: Common, frames: int, seconds: float) -> Non
         f"# {folder.name}",
         "",
         f"A policy for {config.game}: tanh layers of {config.network}, after {int(agent.about['frames']):,} decisions of a "
-        f"self-play run of {frames:,} that took {seconds / 60:.1f} minutes; the best by the mean win rate of its evaluations.",
+        f"self-play run of {frames:,} that took {seconds / 60:.1f} minutes; {which}.",
         "",
         f"One seat against {players - 1} of a kind, {CARD_LINES} starting lines in every rotation of the seats, 95 % intervals "
         f"over lines; the equal share is {1 / players:.3f}.",
