@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+PEERS ?= .venv-peers
 
-.PHONY: help demo test lint format bench
+.PHONY: help demo test lint format bench speed guard
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -29,3 +30,19 @@ format: $(INSTALLED)  ## format the code
 
 bench: $(INSTALLED)  ## print the speed of everything
 	$(BIN)/python -m eval.bench
+
+$(PEERS)/installed: eval/requirements-peers.txt constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,dev]' --requirement eval/requirements-peers.txt
+	@touch $@
+
+speed: $(INSTALLED) $(PEERS)/installed  ## measure everything, peers beside us, and write docs/speed.md
+	mkdir -p runs/speed
+	$(BIN)/python -m eval.bench --json > runs/speed/workloads.json
+	$(BIN)/python -m eval.bench --first-use --json > runs/speed/first_use.json
+	$(BIN)/python -m eval.bench --growth --json > runs/speed/growth.json
+	$(PEERS)/bin/python -m eval.bench --peers --json > runs/speed/peers.json
+	$(BIN)/python -m docs.speed runs/speed/*.json
+
+guard: $(INSTALLED)  ## count the instructions of the kernels and loops (needs valgrind); fail if they grew
+	$(BIN)/python -m eval.guard

@@ -16,7 +16,7 @@ from getbit_env.sharks_are_wild import notation, observations, raw_env
 from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "environment.md", ROOT / "docs" / "sharks_are_wild.md")
+PAGES = tuple(ROOT / name for name in ("README.md", "docs/environment.md", "docs/sharks_are_wild.md", "docs/speed.md"))
 _TABLE = re.compile(r"(<!-- table: (?P<what>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -44,8 +44,12 @@ def snapshot(name: str) -> str:
 
 
 def table(what: str) -> str:
-    """The table that a page asks for: `variants`, `layout` with a variant and options, or one of the second game."""
+    """The table that a page asks for: `variants`, `layout` with a variant and options, one of the second game, or of speeds."""
     kind, *words = what.split()
+    if kind.startswith("speed-"):
+        from docs import speed
+
+        return speed.table(what, speed.kept_figures())
     if kind == "sharks-actions":
         return notation.action_table(sharks.parse_variant(words[0]))
     if kind == "sharks-snapshot":
@@ -62,17 +66,21 @@ def written(text: str, table: Callable[[str], str] = table) -> str:
     return _TABLE.sub(lambda found: f"{found[1]}\n{table(found['what'])}\n\n{found[3]}", text)
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m docs.tables", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs")
-    check = parser.parse_args().check
+def write(*, check: bool = False) -> None:
+    """Write the tables of all pages; or only exit with a message if one differs."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         made = written(text)
         if check and made != text:
             sys.exit(f"{page.name} is not what code says; run python -m docs.tables")
         page.write_text(made, encoding="utf-8")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m docs.tables", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs")
+    write(check=parser.parse_args().check)
 
 
 if __name__ == "__main__":

@@ -58,17 +58,19 @@ print(json.dumps({"spans": spans, "kernels": kernels}))
 """
 
 
-def first_use(cache: Path) -> tuple[dict[str, float], dict[str, tuple[int, float]]]:
+def first_use(cache: Path | None) -> tuple[dict[str, float], dict[str, tuple[int, float]]]:
     """Play the first round in a new process.
 
     Args:
-        cache: the folder of compiled kernels.
+        cache: the folder of compiled kernels; the usual one if None.
 
     Returns:
         Seconds of each of `PARTS`; and for each kernel compiled how often that was done (once for each combination of argument
         types) and how many seconds it took, without what it calls.
     """
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
     done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)
     return dict(zip(PARTS, result["spans"], strict=True)), {name: tuple(kernel) for name, kernel in result["kernels"].items()}

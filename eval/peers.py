@@ -249,6 +249,7 @@ def pgx_game(name: str, games: int = 8192, rounds: int = 20) -> Block:
 
 
 BATCH, SCALAR = "getbit-env, batch engine", "getbit-env, parallel_env"
+IN_BATCHES = ("roll-outs", "EnvPool", "Pgx")  # what names of peers that play many games in a call have in them
 PEERS: dict[str, Callable[[], Block]] = {
     BATCH: our_engine,
     "getbit-env, VecEnv": our_vec_env,
@@ -268,3 +269,8 @@ PEERS: dict[str, Callable[[], Block]] = {
     "RLCard limit hold'em": lambda: rlcard_game("limit-holdem"),
     "RLCard Uno": lambda: rlcard_game("uno"),
 }
+
+
+def our_like(peer: str) -> str:
+    """Which of ours is driven as a peer is: in batches, or from Python step by step."""
+    return BATCH if any(word in peer for word in IN_BATCHES) else SCALAR

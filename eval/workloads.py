@@ -51,7 +51,7 @@ class Table:
     """
 
     def __init__(self, variant: Variant, games: int, seed: int = 0) -> None:
-        self.engine = Engine(variant, games, seed=seed)
+        self.engine = Engine(variant, games)
         self.cards = np.zeros((variant.robots, games), np.uint8)
         self._scratch, self._seed = new_scratch(variant.robots), seed
         self.begin()
@@ -60,8 +60,7 @@ class Table:
         """Begin all games, always the same ones."""
         self.engine.seed(self._seed)
         self.engine.start()
-        self._streams = ~self.engine.streams
-        self._counters = np.zeros(self.engine.size, np.uint64)
+        self._streams, self._counters = ~self.engine.streams, np.zeros(self.engine.size, np.uint64)
 
     def draw(self) -> None:
         """Draw a card for every robot in the line."""
@@ -83,20 +82,19 @@ def engine_steps(
         games: in all.
         draw: uniform legal cards are drawn as part of the work, instead of before.
         observe: all seats' observations and masks are written.
-        threads: each has an engine with its part of the games, as long as the block lasts.
+        threads: each has an engine of its own with its part of the games; they meet at the end of the block.
         rounds: of every game in a block.
     """
     tables = [Table(parse_variant(variant), games // threads, seed) for seed in range(threads)]
     given: list[list[NDArray[np.uint8]]] = [[] for _ in tables]
-    if not draw:
-        for table, cards in zip(tables, given, strict=True):
-            for _ in range(rounds):
-                table.draw()
-                cards.append(table.cards.copy())
-                table.play(table.cards)
+    for table, cards in zip(tables, given, strict=True):
+        for _ in range(0 if draw else rounds):
+            table.draw()
+            cards.append(table.cards.copy())
+            table.play(table.cards)
+    show = np.ones(games // threads, np.uint8)
 
     def play(table: Table, cards: list[NDArray[np.uint8]]) -> None:
-        show = np.ones(table.engine.size, np.uint8)
         if not draw:
             table.begin()
         for i in range(rounds):
@@ -109,10 +107,8 @@ def engine_steps(
     pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def block() -> int:
-        if pool is None:
-            play(tables[0], given[0])
-        else:
-            list(pool.map(play, tables, given))
+        for _ in pool.map(play, tables, given) if pool else map(play, tables, given):
+            pass
         return rounds * games
 
     return block
@@ -140,6 +136,44 @@ def parallel_loop(players: int = 4, *, sample: bool = False, rounds: int = 1000)
     return block
 
 
+def parallel_part(players: int = 4, *, engine: bool = False, rounds: int = 1000) -> Block:
+    """The rounds of `parallel_loop` with the same actions, chosen beforehand: `step` and `reset`, or the engine within alone."""
+    env = getbit_env.parallel_env(players)
+    seen, _ = env.reset(seed=0)
+    picked: list[dict[str, int]] = []
+    for _ in range(rounds):
+        picked.append({a: int(seen[a]["action_mask"].argmax()) for a in env.agents})
+        seen, *_ = env.step(picked[-1])
+        if not env.agents:
+            seen, _ = env.reset()
+    single = Engine(env.variant, 1)
+    actions = np.zeros((rounds, players), np.int64)
+    for row, of_agents in zip(actions, picked, strict=True):
+        for agent, action in of_agents.items():
+            row[env.possible_agents.index(agent)] = action
+
+    def steps() -> int:
+        env.reset(seed=0)
+        for of_agents in picked:
+            env.step(of_agents)
+            if not env.agents:
+                env.reset()
+        return rounds
+
+    def engine_steps() -> int:
+        single.seed(0)
+        single.start()
+        single.observe()
+        for row in actions:
+            single.play_and_observe_one(row)
+            if single.outcome.over[0]:
+                single.start()
+                single.observe()
+        return rounds
+
+    return engine_steps if engine else steps
+
+
 # --- Sharks are Wild ---------------------------------------------------------------------------------------------------------
 
 
@@ -165,7 +199,7 @@ def sharks_decisions(variant: str, games: int = 4096) -> Block:
     return block
 
 
-def sharks_loop(players: int, level: int) -> Block:
+def sharks_loop(players: int, level: int, *, steps: int = 1000) -> Block:
     """Steps of the loop that everybody writes, an action picked from the mask."""
     from getbit_env.sharks_are_wild import raw_env
 
@@ -173,12 +207,12 @@ def sharks_loop(players: int, level: int) -> Block:
 
     def block() -> int:
         env.reset(seed=0)
-        for _ in range(1000):
+        for _ in range(steps):
             seen, _, terminated, truncated, _ = env.last()
             env.step(None if terminated or truncated else int(seen["action_mask"].argmax()))
             if not env.agents:
                 env.reset()
-        return 1000
+        return steps
 
     return block
 
@@ -221,8 +255,8 @@ def rules_alone(variant: Variant, recorded: Recorded, count: int) -> tuple[Block
     return block, state
 
 
-def midgame(variant: Variant, games: int, rounds: int = 5) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """What the players who have a choice see after some rounds of random play, `[B, D]`, and may do, `[B, A]`."""
+def midgame(variant: Variant, games: int, rounds: int = 40) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """What the players who have a choice see, `[B, D]`, and may do, `[B, A]`, somewhere in random games that follow each other."""
     table = Table(variant, games)
     for _ in range(rounds):
         table.draw()
@@ -404,11 +438,11 @@ def frozen_network() -> NetworkAgent:
     return NetworkAgent(layers, variant)
 
 
-def matches(*line_up: str) -> Block:
+def matches(*line_up: str, lines: int = 5040) -> Block:
     """Games of a match."""
 
     def block() -> int:
-        return play_match(line_up, "4p", lines=5040).games
+        return play_match(line_up, "4p", lines=lines).games
 
     return block
 
@@ -430,6 +464,8 @@ WORKLOADS: dict[str, tuple[str, Callable[[], Block]]] = {
         lambda: engine_steps("4p", 65_536, draw=True, threads=2),
     ),
     "parallel_env, 4 players, argmax of the mask": ("rounds/s", parallel_loop),
+    "parallel_env, 4 players, actions at hand": ("rounds/s", parallel_part),
+    "parallel_env, 4 players, its engine alone": ("rounds/s", lambda: parallel_part(engine=True)),
     "parallel_env, 4 players, action_space.sample(mask)": ("rounds/s", lambda: parallel_loop(sample=True)),
     "MonteCarlo, 4 players": ("playouts/s", lambda: monte_carlo(4)),
     "MonteCarlo, 4 players, its rules alone": ("playouts/s", lambda: monte_carlo(4, alone=True)),
@@ -454,6 +490,14 @@ RATIOS: dict[str, tuple[str, str]] = {
     "engine, 4 players, cards drawn: 2 threads / 1 thread": (
         "engine, 4 players, cards drawn, 65,536 games, 2 threads",
         "engine, 4 players, cards drawn, 65,536 games",
+    ),
+    "parallel_env, 4 players: part of the loop in step and reset": (
+        "parallel_env, 4 players, argmax of the mask",
+        "parallel_env, 4 players, actions at hand",
+    ),
+    "parallel_env, 4 players: part of the loop in the engine": (
+        "parallel_env, 4 players, argmax of the mask",
+        "parallel_env, 4 players, its engine alone",
     ),
     "MonteCarlo, 4 players: part of its time in the rules kernel": (
         "MonteCarlo, 4 players",
