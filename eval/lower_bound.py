@@ -5,8 +5,8 @@
 
 For games that are too large for `eval.exploitability`, and for agents that it refuses: with memory, other observations, or slow.
 MaskablePPO plays one seat against the frozen agent in all others, and sees what the agent sees; in memory games it remembers all
-rounds. The best of its policies is then measured on lines that it was not chosen by. No figure of this command is an upper bound:
-an agent can be worse than it says.
+rounds. The best of its policies, which plays its likeliest actions, is then measured on lines that it was not chosen by. No figure
+of this command is an upper bound: an agent can be worse than it says.
 """
 
 from __future__ import annotations
@@ -87,6 +87,13 @@ class Remembering(VecEnvWrapper):
         return [self._recall.layout] * len(found) if attr_name == "layout" else found
 
 
+def likeliest(network: NetworkAgent) -> NetworkAgent:
+    """The network that plays the likeliest action of another: who faces a frozen agent gains nothing by drawing lots."""
+    *layers, (weight, bias) = network.layers
+    sharp = [*layers, (1000 * weight, 1000 * bias)]
+    return NetworkAgent(sharp, network.variant, network.options, name=network.name, about=network.about)
+
+
 def lower_bound(
     agent: Agent,
     variant: Variant,
@@ -131,10 +138,11 @@ def lower_bound(
 
     def measure(network: NetworkAgent, lines: int, seed: int) -> Estimate:
         responder = PerfectRecall(network) if variant.memory else network
-        standing = play_match([responder, *[agent] * (variant.players - 1)], variant, lines=lines, seed=seed)[responder.name]
+        match = play_match([responder, *[agent] * (variant.players - 1)], variant, lines=lines, seed=seed)
+        standing = match[match.line_up[0]]  # the agent may be called responder as well
         return standing.payoff if variant.players == 2 else standing.win
 
-    best, score = network_of(model, "responder"), -float("inf")
+    best, score = likeliest(network_of(model, "responder")), -float("inf")
     rollouts = max(1, round(frames / (GAMES * ROLLOUT)))
     with tqdm(
         total=rollouts * GAMES * ROLLOUT, unit="frame", unit_scale=True, mininterval=1, disable=quiet, file=sys.stderr
@@ -145,7 +153,7 @@ def lower_bound(
             model.learn(GAMES * ROLLOUT, reset_num_timesteps=False)
             bar.update(GAMES * ROLLOUT)
             if rollout % 8 == 0 or rollout == rollouts:
-                candidate = network_of(model, "responder")
+                candidate = likeliest(network_of(model, "responder"))
                 reached = measure(candidate, lines // 4, seed).mean
                 bar.set_postfix(reached=f"{reached:.3f}")
                 if reached > score:

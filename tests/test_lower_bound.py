@@ -54,17 +54,19 @@ def test_who_responds_in_the_memory_game_is_shown_the_face_up_game(name: str) ->
 
 
 def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["lowest", "--variant", TINY + "-memory", "--frames", "20000", "--lines", "240", "--json", "--save", str(tmp_path)]
-    assert main(arguments) == 0
+    folder = str(tmp_path / "responder")
+    arguments = ["--variant", TINY + "-memory", "--frames", "20000", "--lines", "240", "--json"]
+    assert main(["lowest", *arguments, "--save", folder]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["gain_lower_bound"]["low"] == pytest.approx(said["value"]["low"] - 1 / 3)
     assert said["value"]["mean"] > 0.5, "who always plays the lowest card is easy prey"
-    assert load_agent(str(tmp_path)).variant.name == TINY  # type: ignore[attr-defined]
-    response = load_agent(f"recall:{tmp_path}")
+    assert load_agent(folder).variant.name == TINY  # type: ignore[attr-defined]
+    response = load_agent(f"recall:{folder}")
     match = play_match(["response", "lowest", "lowest"], TINY + "-memory", agents={"response": response}, lines=480)
     assert match["response"].win.mean == pytest.approx(said["value"]["mean"], abs=0.1), (
         "and plays the memory game as it was measured"
     )
+    assert main([f"recall:{folder}", *arguments]) == 0, "whatever it is called, it can be responded to"
 
 
 def test_a_figure_that_took_time_is_told_even_if_the_responder_can_not_be_kept(
