@@ -9,25 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from getbit_env.get_bit.memory import Batch, begin_games, gather, look, play_actions, play_and_look_at_one, play_cards
 from getbit_env.get_bit.notation import check_line
-from getbit_env.get_bit.observations import (
-    Layout,
-    Options,
-    lay_cards,
-    new_record,
-    new_words,
-    observe,
-    record_round,
-    record_start,
-)
-from getbit_env.get_bit.rules import (
-    new_games,
-    new_outcome,
-    new_scratch,
-    play_round,
-    random_bits,
-    start_games,
-)
+from getbit_env.get_bit.observations import Layout, Options, new_record, new_words, observe, record_start
+from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, random_bits, start_games
 from getbit_env.get_bit.variants import Reward, Variant
 
 
@@ -87,7 +72,8 @@ def rotated_starts(variant: Variant, seed: int, first: int, number: int, every: 
 class Engine:
     """A batch of G games of one variant, played in place.
 
-    Axes: G games, P players, R robots, D entries of an observation, A actions.
+    Axes: G games, P players, R robots, D entries of an observation, A actions. The arrays stay where they are; what is written to
+    them changes the games.
 
     Attributes:
         variant, layout: the game and what its players see.
@@ -111,29 +97,66 @@ class Engine:
         reward: Reward | str = Reward.WIN,
         limb_reward: float = 0.0,
     ) -> None:
+        """Allocate; `start` begins the games.
+
+        Args:
+            variant: the game.
+            games: how many.
+            seed: of the games' streams.
+            options: of the observations.
+            reward: what finishing places pay.
+            limb_reward: added per limb lost.
+
+        Raises:
+            ValueError: there is no game, or no such reward.
+        """
+        if games < 1:
+            raise ValueError(f"there is at least one game, not {games}")
         self.variant = variant
         self.layout = Layout(variant, options)
         self.size = games
-        self._rules = variant.rules
-        self._pays = variant.reward_of_finish(reward)
-        self._limb_reward = np.float32(limb_reward)
-        self.state = new_games(variant.robots, games)
-        self.outcome = new_outcome(variant.robots, variant.players, games)
-        self.record = new_record(self.layout, games)
-        self._scratch, self._words = new_scratch(variant.robots), new_words(self.layout)
-        self._cards = np.zeros((variant.robots, games), np.uint8)
         self._all = np.ones(games, np.uint8)
         self._look_on = np.full(games, 2, np.uint8)
-        self.observation = np.zeros((games, variant.players, self.layout.size), np.float32)
-        self.action_mask = np.ones((games, variant.players, variant.actions), np.int8)
-        self.actions = np.zeros((games, variant.players), np.int64)
-        self.replaced = np.zeros((games, variant.players), np.uint8)
-        self.seed(seed)
+        robots, players = variant.robots, variant.players
+        self._keep(
+            Batch(
+                games=new_games(robots, games),
+                outcome=new_outcome(robots, players, games),
+                record=new_record(self.layout, games),
+                streams=game_streams(seed, games),
+                counters=np.zeros(games, np.uint64),
+                pays=variant.reward_of_finish(reward),
+                limb_reward=np.full(1, limb_reward, np.float32),
+                actions=np.zeros((games, players), np.int64),
+                replaced=np.zeros((games, players), np.uint8),
+                cards=np.zeros((robots, games), np.uint8),
+                observation=np.zeros((games, players, self.layout.size), np.float32),
+                action_mask=np.ones((games, players, variant.actions), np.int8),
+                scratch=new_scratch(robots, games),
+                words=new_words(self.layout, games),
+            )
+        )
+
+    def _keep(self, batch: Batch) -> None:
+        """Move the arrays of a batch to where the kernels take them from."""
+        self._plan, self._block, self._batch = gather(self.variant.rules, self.layout.view, batch)
+        batch = self._batch
+        self.state, self.outcome, self.record = batch.games, batch.outcome, batch.record
+        self.streams, self.counters = batch.streams, batch.counters
+        self.actions, self.replaced = batch.actions, batch.replaced
+        self.observation, self.action_mask = batch.observation, batch.action_mask
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_plan": None, "_block": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._keep(self._batch)  # the arrays of a copy are copies, no longer parts of one block
 
     def seed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Give every game the beginning of its stream of this seed."""
-        self.streams = game_streams(seed, self.size)
-        self.counters = np.zeros(self.size, np.uint64)
+        self.streams[:] = game_streams(seed, self.size)
+        self.counters[:] = 0
 
     def start(self, begin: NDArray[np.uint8] | None = None, lines: ArrayLike | None = None) -> None:
         """Begin games, each with the next line of its stream.
@@ -146,7 +169,7 @@ class Engine:
             ValueError: a line is not an order of the robots.
         """
         begin = self._all if begin is None else begin
-        start_games(self._rules, self.state, begin, self.streams, self.counters, self._scratch, 0, self.size)
+        begin_games(self._plan, begin, self.size)
         if lines is not None:
             begun = np.flatnonzero(begin)
             given = np.asarray(lines)[begun]
@@ -155,7 +178,7 @@ class Engine:
             for wrong in wrong_ones:
                 check_line(self.variant, wrong.tolist())
             self.state.place[given, begun[:, None]] = places
-        record_start(self.state, self.record, begin, 0, self.size)
+            record_start(self.state, self.record, begin, 0, self.size)
 
     def play(self, actions: NDArray[np.integer]) -> None:
         """Play a round of every game that is not over; illegal cards are replaced by the lowest legal one and flagged.
@@ -164,14 +187,11 @@ class Engine:
             actions: `[G, P]` int64, each within the action space; those of players who are out are ignored.
         """
         self.actions[:] = actions
-        lay_cards(self.layout.view, self.state, self.actions, self._cards, self.replaced, 0, self.size)
-        self.play_cards(self._cards)
+        play_actions(self._plan, self.size)
 
     def play_cards(self, cards: NDArray[np.uint8]) -> None:
         """Play a round with given legal cards: `[R, G]`, one bit each, 0 for robots that are out."""
-        play_round(self._rules, self.state, cards, self._pays, self._limb_reward, self._scratch, self.outcome, 0, self.size)
-        if self.layout.history_rounds:
-            record_round(self.state, self.record, 0, self.size)
+        play_cards(self._plan, cards, self.size)
 
     def observe(self, show: NDArray[np.uint8] | None = None) -> None:
         """Write `observation` and `action_mask`.
@@ -180,15 +200,16 @@ class Engine:
             show: `[G]` uint8: 0 leaves a game's rows as they are, 1 shows nothing to players who are out,
                 2 (the default) lets them look on.
         """
-        show = self._look_on if show is None else show
-        observe(
-            self.layout.view, self._rules.last_line, self.state, self.record, show, self._words, self.observation, self.action_mask, 0, self.size
-        )
+        look(self._plan, self._look_on if show is None else show, self.size)
+
+    def play_and_observe_one(self, actions: NDArray[np.int64]) -> None:
+        """`play` and `observe` for a batch of one game, in a fraction of the time; `actions` is `[1, P]`."""
+        play_and_look_at_one(self._plan, actions, self._look_on)
 
     def look(self, layout: Layout) -> NDArray[np.float32]:
         """The games as seen in another layout of the same game, without a history: `[G, P, layout.size]`."""
         observation = np.zeros((self.size, self.variant.players, layout.size), np.float32)
-        mask = np.zeros_like(self.action_mask)
-        words = new_words(layout)
-        observe(layout.view, self._rules.last_line, self.state, self.record, self._look_on, words, observation, mask, 0, self.size)
+        mask, words = np.zeros_like(self.action_mask), new_words(layout, self.size)
+        last_line = self.variant.last_line
+        observe(layout.view, last_line, self.state, self.record, self._look_on, words, observation, mask, 0, self.size)
         return observation

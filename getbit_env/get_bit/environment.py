@@ -17,7 +17,6 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, check_line
 from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.get_bit.single_game import SingleGame
 from getbit_env.get_bit.variants import IllegalAction, Reward, ThreePlayerEnding, Variant, choice, parse_variant, standard_variant
 
 ID = "getbit/GetBit-v0"
@@ -71,7 +70,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         self.max_cycles = max_cycles
         self.render_mode = render_mode
         self._refuse_illegal = illegal_action == IllegalAction.RAISE
-        self._engine = SingleGame(variant, options=options, reward=reward, limb_reward=limb_reward)
+        self._engine = Engine(variant, 1, options=options, reward=reward, limb_reward=limb_reward)
         self.layout = self._engine.layout
         self.state_layout = Layout(_face_up(variant), Options(last=True, identity=True))
         self.state_space = spaces.Box(0, 1, (self.state_layout.size,), np.float32)
@@ -89,7 +88,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         }
         self._action_spaces = {agent: spaces.Discrete(variant.actions) for agent in self.possible_agents}
         self._limit = variant.actions
-        self._asked = np.zeros(variant.players, np.int64)
+        self._asked = np.zeros((1, variant.players), np.int64)
         self._played: list[bytes] | None = None  # the joint actions so far, int64 [P] each; None before the first reset
         self._placement = [0] * variant.players
         self._cut_off = False
@@ -154,8 +153,8 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         if not agents:
             return {}, {}, {}, {}, {}
         for agent in agents:
-            asked[seats[agent]] = self.check_action(agent, actions[agent])
-        engine.step(asked)
+            asked[0, seats[agent]] = self.check_action(agent, actions[agent])
+        engine.play_and_observe_one(asked)
         self._played.append(engine.actions.tobytes())
         self._cut_off = self.max_cycles is not None and len(self._played) >= self.max_cycles and not engine.outcome.over[0]
         observations, infos = self._see(agents)
@@ -337,8 +336,8 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
 
     def _see(self, agents: list[str]) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """What was last observed, in fresh copies."""
-        seen = list(self._engine.observation[0].copy())
-        masks, info_masks = (list(self._engine.action_mask[0].copy()) for _ in range(2))
+        engine = self._engine
+        seen, masks, info_masks = engine.observation[0].copy(), engine.action_mask[0].copy(), engine.action_mask[0].copy()
         observations, infos = {}, {}
         for agent in agents:
             p = self._seats[agent]

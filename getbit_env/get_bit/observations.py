@@ -222,14 +222,17 @@ def new_record(layout: Layout, games: int) -> Record:
 def record_start(games: Games, record: Record, begin: NDArray[np.uint8], start: int, stop: int) -> None:
     """Remember the starting lines of those of the games `start:stop` that begin."""
     for r in range(games.place.shape[0]):
-        place, at_start = games.place[r], record.start[r]
-        for g in range(start, stop):
-            at_start[g] = place[g] if begin[g] != 0 else at_start[g]
+        place, at_start, begins = games.place[r, start:stop], record.start[r, start:stop], begin[start:stop]
+        for g in range(stop - start):
+            new = np.uint8(0) - np.uint8(begins[g] != 0)
+            at_start[g] = (at_start[g] & ~new) | (place[g] & new)
 
 
 @kernel
 def record_round(games: Games, record: Record, start: int, stop: int) -> None:
     """Remember the round just played, after `play_round`, if a history is kept."""
+    if record.played.shape[0] == 0:
+        return
     for g in range(start, stop):
         h = games.rounds[g] - 1
         if 0 <= h < record.played.shape[0]:
@@ -276,16 +279,18 @@ BIT = np.uint64(1) << np.arange(64, dtype=np.uint64)
 class Words(NamedTuple):
     """What `observe` works in, one a thread. Observations and masks are made here as bits of words, then spread out."""
 
-    seen: NDArray[np.uint64]  # [P * W, LOOK] the W words of each viewer: the blocks of `_places` places a word, then the first round
+    seen: NDArray[
+        np.uint64
+    ]  # [P * W, LOOK] the W words of each viewer: the blocks of `_places` places a word, then the first round
     legal: NDArray[np.uint64]  # [P, LOOK] the masks of all players one after the other, as many to a word as it holds whole
     front: NDArray[np.uint64]  # [P, LOOK] place of a player's frontmost robot in the line
     row: NDArray[np.uint64]  # [3, LOOK]
 
 
-def new_words(layout: Layout) -> Words:
-    """Allocate what `observe` works in."""
+def new_words(layout: Layout, games: int = LOOK) -> Words:
+    """Allocate what `observe` works in, for so many games or more."""
     players, view = layout.variant.players, layout.view
-    return Words(*(np.zeros((rows, LOOK), np.uint64) for rows in (players * _words(view), players, players, 3)))
+    return Words(*(np.zeros((rows, min(games, LOOK)), np.uint64) for rows in (players * _words(view), players, players, 3)))
 
 
 @inlined
@@ -422,7 +427,10 @@ def _choose(view: View, games: Games, show: NDArray[np.uint8], words: Words, sta
                 card, at = np.uint64(c), np.uint64(c * view.cards)
                 for g in range(n):
                     swap = place_a[g] > place_b[g]
-                    nearer_front, nearer_shark = np.uint64(hand_b[g] if swap else hand_a[g]), np.uint64(hand_a[g] if swap else hand_b[g])
+                    nearer_front, nearer_shark = (
+                        np.uint64(hand_b[g] if swap else hand_a[g]),
+                        np.uint64(hand_a[g] if swap else hand_b[g]),
+                    )
                     held = np.uint64(0) - ((nearer_front >> card) & np.uint64(1))
                     mask[g] |= (held & nearer_shark) << at
         legal, at = words.legal[viewer // to_a_word, :n], np.uint64(viewer % to_a_word * actions)

@@ -84,10 +84,11 @@ def new_outcome(robots: int, players: int, games: int) -> Outcome:
     )
 
 
-def new_scratch(robots: int) -> Scratch:
-    """Allocate the rows that one thread works in."""
-    rows = (np.zeros((rows, BLOCK), np.uint8) for rows in (robots, robots, 8))
-    return Scratch(*rows, np.zeros((3, BLOCK), np.uint64))
+def new_scratch(robots: int, games: int = BLOCK) -> Scratch:
+    """Allocate the rows that one thread works in, for so many games or more."""
+    columns = min(games, BLOCK)
+    untied, ahead, row = (np.zeros((rows, columns), np.uint8) for rows in (robots, robots, 8))
+    return Scratch(untied, ahead, row, np.zeros((3, columns), np.uint64))
 
 
 # --- a round, in the order of the rulebook --------------------------------------------------------------------------------
@@ -110,7 +111,12 @@ def _reveal(rules: Rules, games: Games, cards: NDArray[np.uint8], scratch: Scrat
     for g in range(n):
         live[g] = 0 - (line[g] > last_line)  # a finished game stays as it is
     for r in range(games.limbs.shape[0]):
-        card, hand, played, untied = cards[r, start:stop], games.hand[r, start:stop], games.played[r, start:stop], scratch.untied[r, :n]
+        card, hand, played, untied = (
+            cards[r, start:stop],
+            games.hand[r, start:stop],
+            games.played[r, start:stop],
+            scratch.untied[r, :n],
+        )
         for g in range(n):
             played[g] = (card[g] & live[g]) | (played[g] & ~live[g])
         for g in range(n):
@@ -147,7 +153,12 @@ def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, sta
     stop_at_one = np.uint8(255 if rules.pick_up_at == 1 else 0)
     n = stop - start
     line, live, bite, survives, back = (
-        scratch.row[0, :n], scratch.row[1, :n], scratch.row[2, :n], scratch.row[3, :n], scratch.row[4, :n])
+        scratch.row[0, :n],
+        scratch.row[1, :n],
+        scratch.row[2, :n],
+        scratch.row[3, :n],
+        scratch.row[4, :n],
+    )
     rounds = games.rounds[start:stop]
     for g in range(n):
         back[g] = line[g] - 1
@@ -169,7 +180,9 @@ def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, sta
             place[g] = (ahead[g] + (survives[g] & (ahead[g] < back[g]))) & ((survives[g] & bitten[g]) - 1)
         for g in range(n):
             fewer = np.uint8(hand[g] & (hand[g] - 1))
-            fewer = np.uint8(fewer & ((fewer - 1) | stop_at_one))  # G5.1: now empty if the hand is down to `pick_up_at` cards or fewer
+            fewer = np.uint8(
+                fewer & ((fewer - 1) | stop_at_one)
+            )  # G5.1: now empty if the hand is down to `pick_up_at` cards or fewer
             takes = (limbs[g] > 0) & (bitten[g] | (fewer == 0))  # G4.4: a robot that is out takes nothing back
             hand[g] |= deck & (0 - takes)
     for g in range(n):
@@ -225,7 +238,12 @@ def _reward(
     """The reward of each player for this round: what its finishing place pays, and `limb_reward` a limb that it lost."""
     each = rules.robots_per_player
     n = stop - start
-    first, second, third, fourth = _pays(reward_of_finish, 1), _pays(reward_of_finish, 2), _pays(reward_of_finish, 3), _pays(reward_of_finish, 4)
+    first, second, third, fourth = (
+        _pays(reward_of_finish, 1),
+        _pays(reward_of_finish, 2),
+        _pays(reward_of_finish, 3),
+        _pays(reward_of_finish, 4),
+    )
     fifth, sixth, seventh = _pays(reward_of_finish, 5), _pays(reward_of_finish, 6), _pays(reward_of_finish, 7)
     for p in range(outcome.finish.shape[0]):
         finish, reward = outcome.finish[p, start:stop], outcome.reward[p, start:stop]
