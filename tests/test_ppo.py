@@ -98,8 +98,12 @@ def test_samples_are_the_game_and_their_sequels_what_could_have_been(variant: st
     collector = Collector(config, games)
     collector.begin(np.random.SeedSequence(0))
     policy = ActorCritic(collector.layout, [8]).policy
+<<<<<<< HEAD
     collector.collect(policy)
     samples, sequels = collector.look_ahead()
+=======
+    samples, sequels = collector.collect(policy)
+>>>>>>> fe1f575 (wip: look ahead, stray)
     next_seen = dict(zip(sequels.at.tolist(), sequels.seen, strict=True))
     engine = Engine(config.game, games, options=config.options, seed=np.random.SeedSequence(0).spawn(3)[0])
     engine.start()
@@ -150,15 +154,23 @@ def test_games_go_astray_by_one_seat_and_nothing_is_learnt_from_it_meanwhile() -
     rounds, strays = collector._rounds_astray.copy(), collector._strays.copy()
     assert np.array_equal(strays // 4, np.arange(400))
     assert np.bincount(rounds, minlength=9)[1:9].min() > 20, "each number of rounds that no game ends in"
+<<<<<<< HEAD
     collector.collect(policy)
     samples, sequels = collector.look_ahead()
+=======
+    samples, sequels = collector.collect(policy)
+>>>>>>> fe1f575 (wip: look ahead, stray)
     assert set(sequels.at // 5) == set(range(len(samples.seat)))
     assert np.array_equal(np.bincount(samples.seat // 4, minlength=400), 4 * np.maximum(4 - rounds, 0)), "all are in yet"
     # Astray for one round: then the other players have laid their lowest cards, who strays any one.
     collector.begin(np.random.SeedSequence(0))
     collector._rounds_astray[:] = 1
+<<<<<<< HEAD
     collector.collect(policy)
     samples, _ = collector.look_ahead()
+=======
+    samples, _ = collector.collect(policy)
+>>>>>>> fe1f575 (wip: look ahead, stray)
     assert samples.seat[:1600].tolist() == list(range(1600))
     hands = collector.layout.field(samples.seen[:1600], "hand")[collector.layout.mine(samples.seen[:1600])]
     strayed = np.isin(np.arange(1600), collector._strays)
@@ -174,8 +186,12 @@ def test_choices_are_drawn_from_the_policy() -> None:
     with torch.no_grad():
         policy[-1].bias += torch.tensor([0.0, 1.0, -1.0, 0.5])
     collector.begin(np.random.SeedSequence(0))
+<<<<<<< HEAD
     collector.collect(policy)
     samples, _ = collector.look_ahead()
+=======
+    samples, _ = collector.collect(policy)
+>>>>>>> fe1f575 (wip: look ahead, stray)
     shares = np.bincount(samples.action, minlength=4) / len(samples.action)
     agent = as_agent(policy, collector.layout, 0)
     wanted = agent.probabilities(samples.seen.astype(np.float32), samples.legal.astype(np.int8)).mean(0)

@@ -169,6 +169,7 @@ class Sequels(NamedTuple):
 
     at: NDArray[np.int64]  # [K] sample * actions + action
     seen: NDArray[np.uint8]  # [K, D]
+<<<<<<< HEAD
 
 
 class Round(NamedTuple):
@@ -179,6 +180,8 @@ class Round(NamedTuple):
     state: Games
     record: Record
     actions: NDArray[np.int64]  # [G, P]
+=======
+>>>>>>> fe1f575 (wip: look ahead, stray)
 
 
 def new_samples(size: int, layout: Layout) -> Samples:
@@ -359,7 +362,10 @@ class Collector:
         self._branch_actions = np.zeros((self._branches.size, game.players), np.int64)
         self._at = np.zeros(self._branches.size, np.int64)
         self._sequels = Sequels(np.zeros_like(self._at), np.zeros((self._branches.size, self.layout.size), np.uint8))
+<<<<<<< HEAD
         self._rounds: list[Round] = []
+=======
+>>>>>>> fe1f575 (wip: look ahead, stray)
 
     def begin(self, seed: np.random.SeedSequence) -> None:
         """Begin all games anew."""
@@ -383,11 +389,19 @@ class Collector:
         self._strays[began] = began * game.players + self._rng.integers(game.players, size=len(began))
 
     @torch.no_grad()
+<<<<<<< HEAD
     def collect(self, policy: nn.Module) -> None:
         """Play T rounds."""
         engine, samples, stop = self.engine, self._samples, 0
         observation, mask = engine.observation.reshape(-1, self.layout.size), engine.action_mask.reshape(self._actions.size, -1)
         self._rounds.clear()
+=======
+    def collect(self, policy: nn.Module) -> tuple[Samples, Sequels]:
+        """Play T rounds. The samples are overwritten by the next call."""
+        engine, samples, stop = self.engine, self._samples, 0
+        observation, mask = engine.observation.reshape(-1, self.layout.size), engine.action_mask.reshape(self._actions.size, -1)
+        sequels = []
+>>>>>>> fe1f575 (wip: look ahead, stray)
         self.lengths.clear()
         for _ in range(self.config.rollout):
             engine.observe(self._nothing_when_out)
@@ -401,13 +415,18 @@ class Collector:
             self._counter += 1
             logits = policy(torch.from_numpy(self._seen[: end - start])).numpy()
             _choose(logits, samples, start, self._streams, np.uint64(self._counter), strays, self._actions.reshape(-1))
+<<<<<<< HEAD
             state = Games._make(array.copy() for array in engine.state)
             record = Record._make(array.copy() for array in engine.record)
             self._rounds.append(Round(start, stop, state, record, self._actions.copy()))
+=======
+            sequels.append(self._look_ahead(start, stop))
+>>>>>>> fe1f575 (wip: look ahead, stray)
             engine.play(self._actions)
             over = engine.outcome.over
             self.lengths += engine.state.rounds[over > 0].tolist()
             self._start(over)
+<<<<<<< HEAD
 
     def look_ahead(self) -> tuple[Samples, Sequels]:
         """Play every legal action of every choice, each in a copy of its game. The next `collect` overwrites the samples."""
@@ -421,6 +440,20 @@ class Collector:
             kept = _return(self._at[:count], branches.observation, outcome.reward, outcome.finish, samples, self._sequels)
             sequels.append(Sequels._make(array[:kept].copy() for array in self._sequels))
         return samples, Sequels(*map(np.concatenate, zip(*sequels, strict=True)))
+=======
+        return Samples._make(array[:stop] for array in samples), Sequels(*map(np.concatenate, zip(*sequels, strict=True)))
+
+    def _look_ahead(self, start: int, stop: int) -> Sequels:
+        """Play all legal actions of the samples `start:stop`, each in a copy of its game."""
+        engine, branches, samples = self.engine, self._branches, self._samples
+        of_games = (engine.state, engine.record, self._actions)
+        count = _branch(samples, start, stop, *of_games, branches.state, branches.record, self._branch_actions, self._at)
+        branches.play(self._branch_actions)
+        branches.observe((np.arange(branches.size) < count).astype(np.uint8))
+        outcome = branches.outcome
+        kept = _return(self._at[:count], branches.observation, outcome.reward, outcome.finish, samples, self._sequels)
+        return Sequels._make(array[:kept].copy() for array in self._sequels)
+>>>>>>> fe1f575 (wip: look ahead, stray)
 
 
 class Collectors:
@@ -437,6 +470,7 @@ class Collectors:
         for collector, child in zip(self.each, seed.spawn(len(self.each)), strict=True):
             collector.begin(child)
 
+<<<<<<< HEAD
     def collect(self, policy: nn.Module, together: Together) -> None:
         """Play T rounds of all."""
         list(together(lambda collector: collector.collect(policy), self.each))
@@ -448,6 +482,15 @@ class Collectors:
         sequels = Sequels(*map(np.concatenate, zip(*(sequels for _, sequels in found), strict=True)))
         before = np.cumsum([0, *(samples.legal.size for samples, _ in found)])  # samples * actions of earlier shares
         sequels.at[:] += np.repeat(before[:-1], [len(sequels.at) for _, sequels in found])
+=======
+    def collect(self, policy: nn.Module, together: Together) -> tuple[Samples, Sequels]:
+        """Play T rounds of all."""
+        collected = list(together(lambda collector: collector.collect(policy), self.each))
+        samples = Samples(*map(np.concatenate, zip(*(samples for samples, _ in collected), strict=True)))
+        sequels = Sequels(*map(np.concatenate, zip(*(sequels for _, sequels in collected), strict=True)))
+        before = np.cumsum([0, *(samples.legal.size for samples, _ in collected)])  # samples * actions of earlier shares
+        sequels.at[:] += np.repeat(before[:-1], [len(sequels.at) for _, sequels in collected])
+>>>>>>> fe1f575 (wip: look ahead, stray)
         return samples, sequels
 
 
@@ -707,8 +750,12 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
             torch.manual_seed(int(seed.generate_state(1)[0]))
             games.begin(seed)
             for _ in range(config.leg):
+<<<<<<< HEAD
                 games.collect(learner.model.policy, together)
                 samples, sequels = games.look_ahead(together)
+=======
+                samples, sequels = games.collect(learner.model.policy, together)
+>>>>>>> fe1f575 (wip: look ahead, stray)
                 logged = learner.update(samples, sequels, state["frames"], together)
                 state["frames"] += len(samples.seat)
                 state["rollouts"] += 1
