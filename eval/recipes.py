@@ -2,13 +2,8 @@
 
 Without `--minutes`: how fast they train as they are by default, four players, networks of 64 x 64. They take turns, several
 rounds of it, in one process for each number of threads; figures are medians, ratios the medians of the ratios of the rounds. A
-<<<<<<< HEAD
-sample is a decision of a seat that learns. Collecting is playing; ours leaves it to the update to ask for values and for what other
-actions would have led to. Periodic evaluations and checkpoints are not counted.
-=======
-sample is a decision of a seat that learns. Collecting is what comes before an update; periodic evaluations and checkpoints are
-not counted.
->>>>>>> fe1f575 (wip: look ahead, stray)
+sample is a decision of a seat that learns. Collecting is playing, with values and advantages; periodic evaluations and checkpoints
+are not counted.
 
 With `--minutes`: both train for the same time, one after the other, and what comes of it is judged: the exact gain of a best
 response (mean over the starting lines, no sampling), and wins of one seat against a table of each bot. Options of the recipes are
@@ -73,16 +68,10 @@ def turn_of_ppo(threads: int) -> Turn:
     def turn() -> Took:
         torch.set_num_threads(1)
         start = time.perf_counter()
-<<<<<<< HEAD
-        collectors.collect(learner.model.policy, together)
+        samples, advantage = collectors.collect(learner.model, together)
         collected = time.perf_counter()
-        samples, sequels = collectors.look_ahead(together)
-=======
-        samples, sequels = collectors.collect(learner.model.policy, together)
-        collected = time.perf_counter()
->>>>>>> fe1f575 (wip: look ahead, stray)
-        learner.update(samples, sequels, 0, together)
-        return Took(len(samples.seat), collected - start, time.perf_counter() - collected)
+        learner.update(samples, advantage, 0, together)
+        return Took(len(advantage), collected - start, time.perf_counter() - collected)
 
     return turn
 

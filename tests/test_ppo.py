@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import json
 from pathlib import Path
@@ -15,7 +14,6 @@ from safetensors.numpy import load_file
 
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.get_bit.variants import parse_variant
 from getbit_env.loading import load_agent
 from getbit_env.network import FILE
 from train.ppo import (
@@ -26,15 +24,14 @@ from train.ppo import (
     Samples,
     Tanh,
     Weights,
+    _advantages,
     _slopes,
-    _weigh,
     as_agent,
     main,
     new_samples,
     train,
 )
 
-THREE_CARDS = parse_variant("3p-1r-3c-1l")
 TINY = Config(
     variant="3p-1r-4c-1l",
     frames=1500,
@@ -66,111 +63,78 @@ def samples_of(layout: Layout, **columns: Any) -> Samples:
 
 
 def test_advantages_by_hand() -> None:
-    """Two actions; a seat that goes on, one whose game ends and begins again, and one that goes out and comes back."""
-    log_half = np.log(np.full(2, 0.5))
+    """A seat that goes on, one whose game ends and begins again, and one that is out for a while."""
     samples = samples_of(
-        Layout(THREE_CARDS),
+        Layout(TINY.game),
         seat=[0, 1, 2, 0, 1, 0, 1, 2],  # three rounds; seat 2 is out in the second
-        legal=[[1, 1, 0]] * 7 + [[0, 1, 1]],
-        log_p=[[*log_half, -1e9]] * 7 + [[-1e9, *np.log([0.25, 0.75])]],
-        action=[0, 0, 0, 1, 0, 0, 1, 1],
-        reward=[[0, 0, 0], [0, 0, 0], [-1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
-        ended=[[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+        reward=[0, 0, -1, 0, 1, 0, 0, 0],
+        value=[0.5, 0.25, -0.5, 0.25, 0.5, 0.5, -0.25, 0.125],
+        ended=[0, 0, 1, 0, 1, 0, 0, 0],
     )
-    worth = np.array(
-        [[0.5, 0, 9], [0.25, 0.75, 9], [-1, 0, 9], [0, 1, 9], [1, 0.5, 9], [0.25, 0.75, 9], [0, -1, 9], [9, 1, 0]], np.float32
-    )
-    target = np.zeros(8, np.float32)
-    _weigh(samples, worth, np.float32(0.5), target)
-    # Targets are means over the policy: 0.5 and -0.5 for seats 0 and 1 in the last round, 0.25 * 1 for seat 2. Before that seat 0
-    # counted on 1 and should have on 0.5, so 0.5 + 0.5 * (0.5 - 1); and in the first round on 0.5 instead of 0.25.
-    # Seat 1 ended its game in the second round, mean 0.75; counted on 0.25 before it. Seat 2 went out in the first.
-    assert target.tolist() == [0.25 + 0.5 * (0.25 - 0.5), 0.5 + 0.5 * (0.75 - 0.25), -0.5, 0.25, 0.75, 0.5, -0.5, 0.25]
-    wanted = [[0.25, -0.25, 0], [-0.25, 0.25, 0], [-0.5, 0.5, 0], [-0.5, 0.5, 0], [0.25, -0.25, 0], [-0.25, 0.25, 0]]
-    assert worth.tolist() == [*wanted, [0.5, -0.5, 0], [0, 0.75, -0.25]]
+    advantage = np.zeros(8, np.float32)
+    _advantages(samples, np.array([1, 0.25, 0.25], np.float32), np.float32(0.5), advantage)
+    # Seat 0: 1 - 0.5; then 0.5 - 0.25 + half of that; then 0.25 - 0.5 + half of that. Seat 1: 0.25 + 0.25; 1 - 0.5, and before
+    # that 0.5 - 0.25 + half of it. Seat 2: 0.25 - 0.125, nothing while it is out, and -1 + 0.5 when it goes out.
+    assert advantage.tolist() == [-0.25 + 0.25, 0.25 + 0.25, -0.5, 0.25 + 0.25, 0.5, 0.5, 0.5, 0.125]
 
 
-@pytest.mark.parametrize("variant", ["4p-1l", "2p-2l-memory"])
-def test_samples_are_the_game_and_their_sequels_what_could_have_been(variant: str) -> None:
-    """Every choice of every seat, and for every legal card what it leads to, played once more from there."""
-    config = Config(**{**TINY.__dict__, "variant": variant, "rollout": 20, "history": "memory" in variant, "stray": 0.0})
-    games, players = 3, config.game.players
-    collector = Collector(config, games)
+def test_every_seat_that_had_a_choice_is_a_sample_and_no_other() -> None:
+    config = Config(**{**TINY.__dict__, "variant": "4p-1l", "rollout": 30, "stray": 0.0})
+    collector = Collector(config, 16)
     collector.begin(np.random.SeedSequence(0))
-    policy = ActorCritic(collector.layout, [8]).policy
-<<<<<<< HEAD
-    collector.collect(policy)
-    samples, sequels = collector.look_ahead()
-=======
-    samples, sequels = collector.collect(policy)
->>>>>>> fe1f575 (wip: look ahead, stray)
-    next_seen = dict(zip(sequels.at.tolist(), sequels.seen, strict=True))
-    engine = Engine(config.game, games, options=config.options, seed=np.random.SeedSequence(0).spawn(3)[0])
+    model = ActorCritic(collector.layout, [8])
+    samples, _ = collector.collect(model)
+    # Played again, round by round, from the actions.
+    engine = Engine(config.game, 16)
+    engine.seed(np.random.SeedSequence(0).spawn(3)[0])
     engine.start()
-    i, lengths = 0, list[int]()
-    for _ in range(config.rollout):
-        engine.observe(np.ones(games, np.uint8))
-        seen, mask = engine.observation.copy(), engine.action_mask.copy()
-        choosing = [(g, p) for g in range(games) for p in range(players) if seen[g, p].any()]
-        actions = np.zeros((games, players), np.int64)
-        for k, (g, p) in enumerate(choosing):
-            assert samples.seat[i + k] == g * players + p
-            assert np.array_equal(samples.seen[i + k], seen[g, p])
-            assert np.array_equal(samples.legal[i + k], mask[g, p])
-            actions[g, p] = samples.action[i + k]
-            assert mask[g, p, actions[g, p]]
-        for k, (g, p) in enumerate(choosing):
-            for action in np.flatnonzero(mask[g, p]):
-                other = copy.deepcopy(engine)
-                instead = actions.copy()
-                instead[g, p] = action
-                other.play(instead)
-                assert samples.reward[i + k, action] == other.outcome.reward[p, g]
-                assert samples.ended[i + k, action] == (other.outcome.finish[p, g] > 0)
-                other.observe(np.ones(games, np.uint8))
-                follows = next_seen.pop((i + k) * config.game.actions + action, None)
-                assert (follows is None) == (other.outcome.finish[p, g] > 0)
-                assert follows is None or np.array_equal(follows, other.observation[g, p])
-        i += len(choosing)
+    at, lengths = 0, list[int]()
+    for _ in range(30):
+        engine.observe()
+        alive = engine.state.limbs.T > 0
+        seats = np.flatnonzero(alive)
+        of_round = slice(at, at := at + len(seats))
+        assert samples.seat[of_round].tolist() == seats.tolist()
+        assert np.array_equal(samples.seen[of_round], engine.observation[alive])
+        assert np.array_equal(samples.legal[of_round], engine.action_mask[alive])
+        actions = np.zeros((16, 4), np.int64)
+        actions[alive] = samples.action[of_round]
         engine.play(actions)
+        assert not engine.replaced[alive].any(), "all legal"
+        assert np.array_equal(samples.reward[of_round], engine.outcome.reward.T[alive])
+        assert np.array_equal(samples.ended[of_round], engine.outcome.finish.T[alive] > 0)
         lengths += engine.state.rounds[engine.outcome.over > 0].tolist()
         engine.start(engine.outcome.over)
-    assert i == len(samples.seat)
-    assert not next_seen
-    assert lengths == collector.lengths != []
+    assert at == len(samples.seat)
+    assert len(lengths) > 16
+    assert lengths == collector.lengths
     with torch.no_grad():
-        logits = policy(torch.from_numpy(samples.seen).float()).masked_fill(torch.from_numpy(samples.legal) == 0, -1e9)
-    assert np.allclose(samples.log_p, logits.log_softmax(1), atol=1e-5)
+        seen, legal = torch.from_numpy(samples.seen).float(), torch.from_numpy(samples.legal) > 0
+        log_p = model.policy(seen).masked_fill(~legal, -torch.inf).log_softmax(1)
+        value = model.value(seen).squeeze(1)
+    chosen = log_p.gather(1, torch.from_numpy(samples.action)[:, None]).squeeze(1)
+    assert np.allclose(samples.log_probability, chosen, atol=1e-5)
+    assert np.allclose(samples.value, value, atol=1e-5)
 
 
 def test_games_go_astray_by_one_seat_and_nothing_is_learnt_from_it_meanwhile() -> None:
     config = Config(**{**TINY.__dict__, "variant": "4p", "rollout": 4, "stray": 1.0})
     collector = Collector(config, 400)
     torch.manual_seed(0)
-    policy = ActorCritic(collector.layout, [8]).policy
+    model = ActorCritic(collector.layout, [8])
     with torch.no_grad():
-        policy[-1].bias[0] += 20  # plays the lowest card if it can
+        model.policy[-1].bias[0] += 20  # plays the lowest card if it can
     collector.begin(np.random.SeedSequence(0))
     rounds, strays = collector._rounds_astray.copy(), collector._strays.copy()
     assert np.array_equal(strays // 4, np.arange(400))
     assert np.bincount(rounds, minlength=9)[1:9].min() > 20, "each number of rounds that no game ends in"
-<<<<<<< HEAD
-    collector.collect(policy)
-    samples, sequels = collector.look_ahead()
-=======
-    samples, sequels = collector.collect(policy)
->>>>>>> fe1f575 (wip: look ahead, stray)
-    assert set(sequels.at // 5) == set(range(len(samples.seat)))
+    samples, advantage = collector.collect(model)
+    assert len(samples.seat) == len(advantage)
     assert np.array_equal(np.bincount(samples.seat // 4, minlength=400), 4 * np.maximum(4 - rounds, 0)), "all are in yet"
     # Astray for one round: then the other players have laid their lowest cards, who strays any one.
     collector.begin(np.random.SeedSequence(0))
     collector._rounds_astray[:] = 1
-<<<<<<< HEAD
-    collector.collect(policy)
-    samples, _ = collector.look_ahead()
-=======
-    samples, _ = collector.collect(policy)
->>>>>>> fe1f575 (wip: look ahead, stray)
+    samples, _ = collector.collect(model)
     assert samples.seat[:1600].tolist() == list(range(1600))
     hands = collector.layout.field(samples.seen[:1600], "hand")[collector.layout.mine(samples.seen[:1600])]
     strayed = np.isin(np.arange(1600), collector._strays)
@@ -182,18 +146,13 @@ def test_choices_are_drawn_from_the_policy() -> None:
     config = Config(**{**TINY.__dict__, "rollout": 1, "stray": 0.0})
     collector = Collector(config, 4000)
     torch.manual_seed(0)
-    policy = ActorCritic(collector.layout, [8]).policy
+    model = ActorCritic(collector.layout, [8])
     with torch.no_grad():
-        policy[-1].bias += torch.tensor([0.0, 1.0, -1.0, 0.5])
+        model.policy[-1].bias += torch.tensor([0.0, 1.0, -1.0, 0.5])
     collector.begin(np.random.SeedSequence(0))
-<<<<<<< HEAD
-    collector.collect(policy)
-    samples, _ = collector.look_ahead()
-=======
-    samples, _ = collector.collect(policy)
->>>>>>> fe1f575 (wip: look ahead, stray)
+    samples, _ = collector.collect(model)
     shares = np.bincount(samples.action, minlength=4) / len(samples.action)
-    agent = as_agent(policy, collector.layout, 0)
+    agent = as_agent(model.policy, collector.layout, 0)
     wanted = agent.probabilities(samples.seen.astype(np.float32), samples.legal.astype(np.int8)).mean(0)
     assert np.abs(shares - wanted).max() < 4 * (0.25 / len(samples.action)) ** 0.5
 
@@ -206,27 +165,30 @@ def test_tanh_is_that_of_torch() -> None:
 
 
 def test_slopes_are_those_of_the_loss_written_down() -> None:
-    """Against automatic differentiation of the formulas, with a part of the ratios out of range."""
+    """Against automatic differentiation of the formulas, at samples of which a part is outside the range of the ratio."""
     rng = np.random.default_rng(0)
     size, actions = 200, 4
     legal = rng.random((size, actions)) < 0.6
     legal[np.arange(size), rng.integers(actions, size=size)] = True
+    action = (rng.random((size, actions)) * legal).argmax(1)
+    before = rng.normal(-1.2, 0.4, size).astype(np.float32)
+    samples = samples_of(Layout(TINY.game), legal=legal, action=action, log_probability=before)
+    advantage, target = rng.normal(size=(2, size)).astype(np.float32)
+    logits = torch.tensor(rng.normal(size=(size, actions)), dtype=torch.float32, requires_grad=True)
+    value = torch.tensor(rng.normal(size=(size, 1)), dtype=torch.float32, requires_grad=True)
+    log_q = (
+        torch.tensor(rng.normal(size=(size, actions)), dtype=torch.float32)
+        .masked_fill(~torch.from_numpy(legal), -1e9)
+        .log_softmax(1)
+    )
 
-    def drawn() -> torch.Tensor:
-        return torch.tensor(rng.normal(0, 0.4, (size, actions)), dtype=torch.float32)
-
-    def log_softmax(logits: torch.Tensor) -> torch.Tensor:
-        return logits.masked_fill(~torch.from_numpy(legal), -1e9).log_softmax(1)
-
-    logits, value = drawn().requires_grad_(), torch.randn((size, 1), generator=torch.manual_seed(0), requires_grad=True)
-    before, log_q, advantage, target = log_softmax(drawn()), log_softmax(drawn()), drawn() * torch.from_numpy(legal), drawn()[:, 0]
-
-    log_p = log_softmax(logits)
-    p, old = log_p.exp(), before.exp()
-    ratio = (log_p - before).exp()
-    assert 0.2 < float(((ratio - 1).abs() > 0.2)[torch.from_numpy(legal)].float().mean()) < 0.95
-    gain = (old * torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage)).sum(1).mean()
-    square = (value.squeeze(1) - target).pow(2).mean()
+    log_p = logits.masked_fill(~torch.from_numpy(legal), -1e9).log_softmax(1)
+    p = log_p.exp()
+    ratio = (log_p[torch.arange(size), torch.from_numpy(action)] - torch.from_numpy(before)).exp()
+    assert 0.2 < float(((ratio - 1).abs() > 0.2).float().mean()) < 0.95
+    weighed = torch.from_numpy(advantage)
+    gain = torch.min(ratio * weighed, ratio.clamp(0.8, 1.2) * weighed).mean()
+    square = (value.squeeze(1) - torch.from_numpy(target)).pow(2).mean()
     entropy, kl = -(p * log_p).sum(1).mean(), (p * (log_p - log_q)).sum(1).mean()
     wanted = torch.autograd.grad(-gain + 0.5 * square - 0.07 * entropy + 0.3 * kl, (logits, value))
 
@@ -234,9 +196,9 @@ def test_slopes_are_those_of_the_loss_written_down() -> None:
     _slopes(
         logits.detach().numpy(),
         value.detach().numpy(),
-        samples_of(Layout(TINY.game), legal=legal, log_p=before.numpy()),
-        advantage.numpy(),
-        target.numpy(),
+        samples,
+        advantage,
+        target,
         log_q.numpy(),
         Weights(*map(np.float32, (1 / size, 0.2, 0.5, 0.07, 0.3))),
         of_logits,

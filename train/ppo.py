@@ -1,15 +1,11 @@
-"""Self-play PPO in which every seat learns from every game, and from every card that it could have played.
+"""Self-play PPO in which every seat learns from every game.
 
     python -m train.ppo --players 4 --frames 10000000 --output runs/second
     python -m train.ppo --resume runs/second
 
-One policy plays all seats; a seat whose robot is out gives no samples until its next game. The rules are known, so after a rollout
-every legal action of every choice is played, against what the others chose in that round, and judged by the value of what it leads
-to: PPO's objective is summed over all actions, and most of the chance that blurs an advantage is gone.
-
-Beside the entropy, the policy is held to a reference, its own past: KL regularisation is what makes policy gradients approach an
-equilibrium in self-play (magnetic mirror descent, arXiv 2206.05825; a refreshed reference, 2510.18183; an average of the own
-weights, 2606.23995). Rewards and advantages are in the units of the game; so are the coefficients of entropy and KL divergence.
+One policy plays all seats; a seat whose robot is out gives no samples until its next game. Beside the entropy, the policy is held
+to a reference, its own past: KL regularisation is what makes policy gradients approach an equilibrium in self-play
+(magnetic mirror descent, arXiv 2206.05825; a refreshed reference, 2510.18183; an average of the own weights, 2606.23995).
 What the folder of a run holds, and how a run is resumed, is said in `train.run`.
 """
 
@@ -36,8 +32,8 @@ from getbit_env._compiled import kernel
 from getbit_env.games import game_of
 from getbit_env.get_bit import ID
 from getbit_env.get_bit.engine import Engine, game_streams
-from getbit_env.get_bit.observations import Layout, Record
-from getbit_env.get_bit.rules import Games, random_bits
+from getbit_env.get_bit.observations import Layout
+from getbit_env.get_bit.rules import random_bits
 from getbit_env.network import FILE, NetworkAgent, save_network
 from train.run import (
     Common,
@@ -63,14 +59,14 @@ Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: 
 class Config(Common):
     """Every option of a run."""
 
-    games: int = option(1024, "games at a time")
-    leg: int = option(32, "rollouts between checkpoints")
-    evaluate: int = option(32, "rollouts between evaluations")
-    entropy: float = option(0.04, "entropy coefficient at the start")
-    entropy_end: float = option(0.01, "and at the end, linear in between")
+    games: int = option(512, "games at a time")
+    leg: int = option(64, "rollouts between checkpoints")
+    evaluate: int = option(64, "rollouts between evaluations")
+    entropy: float = option(0.05, "entropy coefficient at the start")
+    entropy_end: float = option(0.005, "and at the end, linear in between")
     reference: str = option("average", "what the policy is held to: none, refreshed, or average (of its own weights)")
-    kl: float = option(0.04, "coefficient of the KL divergence of the policy from the reference")
-    refresh: int = option(20, "refreshed: rollouts between refreshes; average: rollouts that it reaches back")
+    kl: float = option(0.1, "coefficient of the KL divergence of the policy from the reference")
+    refresh: int = option(50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back")
     value: float = option(0.5, "coefficient of the value loss")
     stray: float = option(0.5, "share of the games in which at first one seat plays at random, for a random number of rounds")
     threads: int = option(1, "threads that share out the work; what comes of it does not depend on their number")
@@ -149,52 +145,29 @@ def as_agent(policy: nn.Module, layout: Layout, frames: int, name: str = "learne
 
 
 class Samples(NamedTuple):
-    """The choices of a rollout, M of them, in the order of time; and what each legal action led, or would have led, to.
-
-    The others' choices of the round are taken as they were: what remains is how good each action was against them, without the
-    chance that lies in the own choice, and mostly without that which lies in theirs.
-    """
+    """What the seats that had a choice saw, did, and got: M samples, in the order of time."""
 
     seat: NDArray[np.int64]  # [M] whose: game * players + player
     seen: NDArray[np.uint8]  # [M, D]
     legal: NDArray[np.uint8]  # [M, A]
-    log_p: NDArray[np.float32]  # [M, A] of the policy that chose; -1e9 where illegal
-    action: NDArray[np.int64]  # [M] what was played
-    reward: NDArray[np.float32]  # [M, A]
-    ended: NDArray[np.uint8]  # [M, A] 1 = the seat's fate would have been decided
-
-
-class Sequels(NamedTuple):
-    """What the seats would have seen next, K cases in which their fate was not decided."""
-
-    at: NDArray[np.int64]  # [K] sample * actions + action
-    seen: NDArray[np.uint8]  # [K, D]
-<<<<<<< HEAD
-
-
-class Round(NamedTuple):
-    """A round as it was before it was played, and the samples `start:stop` of it."""
-
-    start: int
-    stop: int
-    state: Games
-    record: Record
-    actions: NDArray[np.int64]  # [G, P]
-=======
->>>>>>> fe1f575 (wip: look ahead, stray)
+    action: NDArray[np.int64]  # [M]
+    log_probability: NDArray[np.float32]  # [M] of the action, by the policy that chose it
+    value: NDArray[np.float32]  # [M] as it was expected then
+    reward: NDArray[np.float32]  # [M] for this action
+    ended: NDArray[np.uint8]  # [M] 1 = it was the last of the seat in its game
 
 
 def new_samples(size: int, layout: Layout) -> Samples:
     """Room for so many."""
-    by_action = (size, layout.variant.actions)
     return Samples(
         seat=np.zeros(size, np.int64),
         seen=np.zeros((size, layout.size), np.uint8),
-        legal=np.zeros(by_action, np.uint8),
-        log_p=np.zeros(by_action, np.float32),
+        legal=np.zeros((size, layout.variant.actions), np.uint8),
         action=np.zeros(size, np.int64),
-        reward=np.zeros(by_action, np.float32),
-        ended=np.zeros(by_action, np.uint8),
+        log_probability=np.zeros(size, np.float32),
+        value=np.zeros(size, np.float32),
+        reward=np.zeros(size, np.float32),
+        ended=np.zeros(size, np.uint8),
     )
 
 
@@ -243,7 +216,7 @@ def _choose(
 
     Args:
         logits: `[B, A]`, overwritten for seats that stray.
-        samples: the actions and the policy are noted there.
+        samples: the actions and their probabilities are noted there.
         start: the first of B samples.
         streams: `[N]`, of the seats.
         counter: numbers drawn so far from each.
@@ -255,86 +228,55 @@ def _choose(
         n = samples.seat[i]
         if strays[n]:
             logits[b] = 0
-        top, total = np.float32(-np.inf), np.float32(0)
+        top = np.float32(-np.inf)
         for a in range(logits.shape[1]):
             if samples.legal[i, a] != 0:
                 top = max(top, logits[b, a])
+        total = np.float32(0)
         for a in range(logits.shape[1]):
             if samples.legal[i, a] != 0:
                 total += np.exp(logits[b, a] - top)
         left = total * np.float32((random_bits(streams[n], counter) >> np.uint64(40)) * 2.0**-24)
-        drawn = False
+        chosen = -1
         for a in range(logits.shape[1]):
-            samples.log_p[i, a] = -1e9
             if samples.legal[i, a] != 0:
-                samples.log_p[i, a] = logits[b, a] - top - np.log(total)
-                if not drawn:
-                    samples.action[i] = a  # the last one if rounding lets none be drawn
-                    left -= np.exp(logits[b, a] - top)
-                    drawn = left < 0
-        actions[n] = samples.action[i]
+                chosen = a
+                left -= np.exp(logits[b, a] - top)
+                if left < 0:
+                    break
+        samples.action[i] = chosen
+        samples.log_probability[i] = logits[b, chosen] - top - np.log(total)
+        actions[n] = chosen
 
 
 @kernel
-def _branch(
-    samples: Samples,
-    start: int,
-    stop: int,
-    games: Games,
-    record: Record,
-    actions: NDArray[np.int64],
-    branches: Games,
-    branch_record: Record,
-    branch_actions: NDArray[np.int64],
-    at: NDArray[np.int64],
-) -> int:
-    """Copy the game of each of the samples `start:stop` for every legal action, in which that is played; how many they are."""
-    players, k = actions.shape[1], 0
+def _note(reward: NDArray[np.float32], finish: NDArray[np.uint8], samples: Samples, start: int, stop: int) -> None:
+    """Note what came of the actions of the samples `start:stop`; `reward` and `finish` are `[P, G]`."""
+    players = reward.shape[0]
     for i in range(start, stop):
         g, p = samples.seat[i] // players, samples.seat[i] % players
-        for a in range(samples.legal.shape[1]):
-            if samples.legal[i, a] != 0:
-                for r in range(games.place.shape[0]):
-                    branches.place[r, k] = games.place[r, g]
-                    branches.limbs[r, k] = games.limbs[r, g]
-                    branches.hand[r, k] = games.hand[r, g]
-                    branches.played[r, k] = games.played[r, g]
-                    branch_record.start[r, k] = record.start[r, g]
-                    for h in range(min(np.int64(games.rounds[g]), record.played.shape[0])):
-                        branch_record.played[h, r, k] = record.played[h, r, g]
-                        branch_record.place[h, r, k] = record.place[h, r, g]
-                        branch_record.limbs[h, r, k] = record.limbs[h, r, g]
-                branches.rounds[k] = games.rounds[g]
-                for q in range(players):
-                    branch_actions[k, q] = actions[g, q]
-                branch_actions[k, p] = a
-                at[k] = i * samples.legal.shape[1] + a
-                k += 1
-    return k
+        samples.reward[i] = reward[p, g]
+        samples.ended[i] = finish[p, g] > 0
 
 
 @kernel
-def _return(
-    at: NDArray[np.int64],
-    observation: NDArray[np.float32],
-    reward: NDArray[np.float32],
-    finish: NDArray[np.uint8],
-    samples: Samples,
-    sequels: Sequels,
-) -> int:
-    """Note what came of the branches: in `samples`, and in `sequels` as many as are returned."""
-    players, actions, count = reward.shape[0], samples.legal.shape[1], 0
-    for k in range(len(at)):
-        i, a = at[k] // actions, at[k] % actions
-        p = samples.seat[i] % players
-        samples.reward[i, a] = reward[p, k]
-        samples.ended[i, a] = finish[p, k] > 0
-        if finish[p, k] == 0:
-            sequels.at[count] = at[k]
-            for d in range(observation.shape[2]):
-                sequels.seen[count, d] = np.uint8(observation[k, p, d])
-            count += 1
-    return count
+def _advantages(samples: Samples, ahead: NDArray[np.float32], decay: np.float32, advantage: NDArray[np.float32]) -> None:
+    """Generalised advantage estimates: every seat looks ahead along its own samples.
+
+    Args:
+        samples: M of them.
+        ahead: `[N]` what each seat is expected to get after its last sample; overwritten.
+        decay: lambda; rewards are not discounted.
+        advantage: `[M]`, overwritten.
+    """
+    carried = np.zeros_like(ahead)  # of the seat's next sample
+    for i in range(len(samples.seat) - 1, -1, -1):
+        n = samples.seat[i]
+        if samples.ended[i] != 0:
+            ahead[n] = carried[n] = 0
+        carried[n] = samples.reward[i] + ahead[n] - samples.value[i] + decay * carried[n]
+        ahead[n] = samples.value[i]
+        advantage[i] = carried[n]
 
 
 class Collector:
@@ -346,26 +288,16 @@ class Collector:
     """
 
     def __init__(self, config: Config, games: int) -> None:
-        game, seats = config.game, games * config.game.players
-        self.config = config
-        self.engine = Engine(game, games, options=config.options, reward=config.reward)
+        self.config, players = config, config.game.players
+        self.engine = Engine(config.game, games, options=config.options, reward=config.reward)
         self.layout = self.engine.layout
         self.lengths: list[int] = []
-        self._samples = new_samples(seats * (config.rollout + 1), self.layout)
-        self._seen = np.zeros((seats, self.layout.size), np.float32)
-        self._actions = np.zeros((games, game.players), np.int64)
+        self._samples = new_samples(games * players * (config.rollout + 1), self.layout)
+        self._seen = np.zeros((games * players, self.layout.size), np.float32)
+        self._actions = np.zeros((games, players), np.int64)
         self._nothing_when_out = np.ones(games, np.uint8)
         self._strays = np.zeros(games, np.int64)  # the seat that plays at random
         self._rounds_astray = np.zeros(games, np.int64)
-        self._branches = Engine(game, seats * game.actions, options=config.options, reward=config.reward)
-        self._branches.start()
-        self._branch_actions = np.zeros((self._branches.size, game.players), np.int64)
-        self._at = np.zeros(self._branches.size, np.int64)
-        self._sequels = Sequels(np.zeros_like(self._at), np.zeros((self._branches.size, self.layout.size), np.uint8))
-<<<<<<< HEAD
-        self._rounds: list[Round] = []
-=======
->>>>>>> fe1f575 (wip: look ahead, stray)
 
     def begin(self, seed: np.random.SeedSequence) -> None:
         """Begin all games anew."""
@@ -380,7 +312,7 @@ class Collector:
         """Begin games.
 
         Who plays against this policy to win leads it to where it would not come by itself. So that it learns what to do there, some
-        games go astray first; they are so short that they don't end meanwhile.
+        games go astray first, for less than the rounds of the shortest game.
         """
         self.engine.start(begin)
         began, game = np.flatnonzero(begin), self.config.game
@@ -388,72 +320,51 @@ class Collector:
         self._rounds_astray[began] = np.where(self._rng.random(len(began)) < self.config.stray, rounds, 0)
         self._strays[began] = began * game.players + self._rng.integers(game.players, size=len(began))
 
+    def _observe(self, start: int) -> tuple[Tensor, int, NDArray[np.bool_]]:
+        """See the games, and note it in samples from `start` on.
+
+        Returns:
+            What those see who have a choice; the end of the samples to learn from; and the games that are astray, `[G]`, whose
+            samples stand behind the others and are overwritten by those of the next round.
+        """
+        engine = self.engine
+        engine.observe(self._nothing_when_out)
+        astray = engine.state.rounds < self._rounds_astray
+        observation, mask = engine.observation.reshape(self._actions.size, -1), engine.action_mask.reshape(self._actions.size, -1)
+        # A robot is in front of the line as long as there is a line, so whoever sees anything has this entry.
+        stop, end = _look(observation, mask, self.layout.view.limb, astray, self._samples, start, self._seen)
+        return torch.from_numpy(self._seen[: end - start]), stop, astray
+
     @torch.no_grad()
-<<<<<<< HEAD
-    def collect(self, policy: nn.Module) -> None:
-        """Play T rounds."""
+    def collect(self, model: ActorCritic) -> tuple[Samples, NDArray[np.float32]]:
+        """Play T rounds.
+
+        Returns:
+            The samples, which the next call overwrites, and their advantages `[M]`.
+        """
         engine, samples, stop = self.engine, self._samples, 0
-        observation, mask = engine.observation.reshape(-1, self.layout.size), engine.action_mask.reshape(self._actions.size, -1)
-        self._rounds.clear()
-=======
-    def collect(self, policy: nn.Module) -> tuple[Samples, Sequels]:
-        """Play T rounds. The samples are overwritten by the next call."""
-        engine, samples, stop = self.engine, self._samples, 0
-        observation, mask = engine.observation.reshape(-1, self.layout.size), engine.action_mask.reshape(self._actions.size, -1)
-        sequels = []
->>>>>>> fe1f575 (wip: look ahead, stray)
         self.lengths.clear()
         for _ in range(self.config.rollout):
-            engine.observe(self._nothing_when_out)
-            astray = engine.state.rounds < self._rounds_astray
+            start = stop
+            seen, stop, astray = self._observe(start)
+            samples.value[start:stop] = model.value(seen[: stop - start]).squeeze(1).numpy()
+            self._counter += 1
             strays = np.zeros(self._actions.size, np.bool_)
             strays[self._strays[astray]] = True
-            # A robot is in front of the line as long as there is a line, so whoever sees anything sees this. Samples of games that
-            # are astray stand behind the others, and are overwritten by those of the next round.
-            start = stop
-            stop, end = _look(observation, mask, self.layout.view.limb, astray, samples, start, self._seen)
-            self._counter += 1
-            logits = policy(torch.from_numpy(self._seen[: end - start])).numpy()
-            _choose(logits, samples, start, self._streams, np.uint64(self._counter), strays, self._actions.reshape(-1))
-<<<<<<< HEAD
-            state = Games._make(array.copy() for array in engine.state)
-            record = Record._make(array.copy() for array in engine.record)
-            self._rounds.append(Round(start, stop, state, record, self._actions.copy()))
-=======
-            sequels.append(self._look_ahead(start, stop))
->>>>>>> fe1f575 (wip: look ahead, stray)
+            actions = self._actions.reshape(-1)
+            _choose(model.policy(seen).numpy(), samples, start, self._streams, np.uint64(self._counter), strays, actions)
             engine.play(self._actions)
-            over = engine.outcome.over
-            self.lengths += engine.state.rounds[over > 0].tolist()
-            self._start(over)
-<<<<<<< HEAD
-
-    def look_ahead(self) -> tuple[Samples, Sequels]:
-        """Play every legal action of every choice, each in a copy of its game. The next `collect` overwrites the samples."""
-        branches, samples = self._branches, Samples._make(array[: self._rounds[-1].stop] for array in self._samples)
-        outcome, sequels = branches.outcome, list[Sequels]()
-        for start, stop, state, record, actions in self._rounds:
-            into = (branches.state, branches.record, self._branch_actions, self._at)
-            count = _branch(samples, start, stop, state, record, actions, *into)
-            branches.play(self._branch_actions)
-            branches.observe((np.arange(branches.size) < count).astype(np.uint8))
-            kept = _return(self._at[:count], branches.observation, outcome.reward, outcome.finish, samples, self._sequels)
-            sequels.append(Sequels._make(array[:kept].copy() for array in self._sequels))
-        return samples, Sequels(*map(np.concatenate, zip(*sequels, strict=True)))
-=======
-        return Samples._make(array[:stop] for array in samples), Sequels(*map(np.concatenate, zip(*sequels, strict=True)))
-
-    def _look_ahead(self, start: int, stop: int) -> Sequels:
-        """Play all legal actions of the samples `start:stop`, each in a copy of its game."""
-        engine, branches, samples = self.engine, self._branches, self._samples
-        of_games = (engine.state, engine.record, self._actions)
-        count = _branch(samples, start, stop, *of_games, branches.state, branches.record, self._branch_actions, self._at)
-        branches.play(self._branch_actions)
-        branches.observe((np.arange(branches.size) < count).astype(np.uint8))
-        outcome = branches.outcome
-        kept = _return(self._at[:count], branches.observation, outcome.reward, outcome.finish, samples, self._sequels)
-        return Sequels._make(array[:kept].copy() for array in self._sequels)
->>>>>>> fe1f575 (wip: look ahead, stray)
+            outcome = engine.outcome
+            _note(outcome.reward, outcome.finish, samples, start, stop)
+            self.lengths += engine.state.rounds[outcome.over > 0].tolist()
+            self._start(outcome.over)
+        seen, end, _ = self._observe(stop)
+        ahead = np.zeros(self._actions.size, np.float32)
+        ahead[samples.seat[stop:end]] = model.value(seen[: end - stop]).squeeze(1).numpy()
+        whole = Samples._make(array[:stop] for array in samples)
+        advantage = np.zeros(stop, np.float32)
+        _advantages(whole, ahead, np.float32(self.config.gae_lambda), advantage)
+        return whole, advantage
 
 
 class Collectors:
@@ -470,60 +381,14 @@ class Collectors:
         for collector, child in zip(self.each, seed.spawn(len(self.each)), strict=True):
             collector.begin(child)
 
-<<<<<<< HEAD
-    def collect(self, policy: nn.Module, together: Together) -> None:
-        """Play T rounds of all."""
-        list(together(lambda collector: collector.collect(policy), self.each))
-
-    def look_ahead(self, together: Together) -> tuple[Samples, Sequels]:
-        """The choices of the rollout, and what each legal action leads to."""
-        found = list(together(Collector.look_ahead, self.each))
-        samples = Samples(*map(np.concatenate, zip(*(samples for samples, _ in found), strict=True)))
-        sequels = Sequels(*map(np.concatenate, zip(*(sequels for _, sequels in found), strict=True)))
-        before = np.cumsum([0, *(samples.legal.size for samples, _ in found)])  # samples * actions of earlier shares
-        sequels.at[:] += np.repeat(before[:-1], [len(sequels.at) for _, sequels in found])
-=======
-    def collect(self, policy: nn.Module, together: Together) -> tuple[Samples, Sequels]:
-        """Play T rounds of all."""
-        collected = list(together(lambda collector: collector.collect(policy), self.each))
+    def collect(self, model: ActorCritic, together: Together) -> tuple[Samples, NDArray[np.float32]]:
+        """Play T rounds of all: samples and advantages `[M]`."""
+        collected = list(together(lambda collector: collector.collect(model), self.each))
         samples = Samples(*map(np.concatenate, zip(*(samples for samples, _ in collected), strict=True)))
-        sequels = Sequels(*map(np.concatenate, zip(*(sequels for _, sequels in collected), strict=True)))
-        before = np.cumsum([0, *(samples.legal.size for samples, _ in collected)])  # samples * actions of earlier shares
-        sequels.at[:] += np.repeat(before[:-1], [len(sequels.at) for _, sequels in collected])
->>>>>>> fe1f575 (wip: look ahead, stray)
-        return samples, sequels
+        return samples, np.concatenate([advantage for _, advantage in collected])
 
 
 # --- learning ----------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def _weigh(samples: Samples, worth: NDArray[np.float32], decay: np.float32, target: NDArray[np.float32]) -> None:
-    """Advantages of all actions, and what the value should be.
-
-    The advantage of an action is what it is worth, less the mean of that over the policy. The value should be this mean, and
-    lambda times what the seat got beyond its expectation later on, as by generalised advantage estimation.
-
-    Args:
-        samples: M of them.
-        worth: `[M, A]` reward and value of what follows, for each action; overwritten with its advantage, 0 where illegal.
-        decay: lambda; rewards are not discounted.
-        target: `[M]`, overwritten.
-    """
-    reward, legal, log_p = samples.reward, samples.legal, samples.log_p
-    next_target = np.full(samples.seat.max() + 1, np.nan, np.float32)  # of each seat, in the game that it is in
-    for i in range(len(target) - 1, -1, -1):
-        n, chosen = samples.seat[i], samples.action[i]
-        mean = np.float32(0)
-        for a in range(legal.shape[1]):
-            if legal[i, a] != 0:
-                mean += np.exp(log_p[i, a]) * worth[i, a]
-        target[i] = mean
-        if samples.ended[i, chosen] == 0 and not np.isnan(next_target[n]):
-            target[i] += decay * (next_target[n] - (worth[i, chosen] - reward[i, chosen]))
-        next_target[n] = target[i]
-        for a in range(legal.shape[1]):
-            worth[i, a] = worth[i, a] - mean if legal[i, a] != 0 else np.float32(0)
 
 
 class Weights(NamedTuple):
@@ -551,15 +416,14 @@ def _slopes(
 ) -> None:
     """The loss of PPO with entropy and KL divergence, and its derivatives, in one pass over samples.
 
-    PPO's objective is summed over all actions a: old p[a] * min(r[a] * advantage[a], clipped r[a] * advantage[a]), where r is the
-    ratio of the probabilities p to the old ones. With H the entropy and q the reference, the derivatives by the logit of a are
-    those of p[b]: p[b] * ((a == b) - p[a]); of H: -p[a] * (log p[a] + H); of KL(p, q): p[a] * (log p[a] - log q[a] - KL).
+    With probabilities p, reference q and H the entropy, the derivatives by the logit of action a are those of the ratio r of the
+    chosen action c: r * ((a == c) - p[a]); of H: -p[a] * (log p[a] + H); of KL(p, q): p[a] * (log p[a] - log q[a] - KL).
 
     Args:
         logits: `[B, A]`, of the policy as it is.
         value: `[B, 1]`, as it is.
         samples: B of them.
-        advantage: `[B, A]`.
+        advantage: `[B]`, normalised.
         target: `[B]`, of the value.
         log_q: `[B, A]`, logarithms of the probabilities of the reference; finite where illegal.
         weights: of the parts of the loss.
@@ -567,36 +431,33 @@ def _slopes(
         of_value: `[B, 1]`, likewise.
         logged: `[4]`, to which means of the policy's objective, the value loss, the entropy and the KL divergence are added.
     """
-    one, clip, legal, before = np.float32(1), weights.clip, samples.legal, samples.log_p
+    one, clip = np.float32(1), weights.clip
+    legal, action, before = samples.legal, samples.action, samples.log_probability
     size, actions = logits.shape
-    p, log_p, rises = np.zeros(actions, np.float32), np.zeros(actions, np.float32), np.zeros(actions, np.float32)
+    p, log_p = np.zeros(actions, np.float32), np.zeros(actions, np.float32)
     for b in range(size):
-        top, total = np.float32(-np.inf), np.float32(0)
+        chosen = action[b]
+        top = np.float32(-np.inf)
         for a in range(actions):
             if legal[b, a] != 0:
                 top = max(top, logits[b, a])
+        total = np.float32(0)
         for a in range(actions):
             log_p[a] = logits[b, a] - top
             p[a] = np.exp(log_p[a]) if legal[b, a] != 0 else np.float32(0)
             total += p[a]
-        log_total = np.log(total)
-        entropy = kl = gain = rise = np.float32(0)
+        log_total, entropy, kl = np.log(total), np.float32(0), np.float32(0)
         for a in range(actions):
             p[a] /= total
             log_p[a] -= log_total
             entropy -= p[a] * log_p[a]
             kl += p[a] * (log_p[a] - log_q[b, a])
-            rises[a] = 0
-            if legal[b, a] != 0:
-                old = max(np.exp(before[b, a]), np.float32(1e-30))
-                ratio = p[a] / old
-                clipped = min(max(ratio, one - clip), one + clip)
-                gain += old * min(ratio * advantage[b, a], clipped * advantage[b, a])
-                if ratio * advantage[b, a] <= clipped * advantage[b, a]:
-                    rises[a] = p[a] * advantage[b, a]
-                    rise += rises[a]
+        ratio = np.exp(log_p[chosen] - before[b])
+        clipped = min(max(ratio, one - clip), one + clip)
+        gain = min(ratio * advantage[b], clipped * advantage[b])
+        rises = ratio * advantage[b] if gain == ratio * advantage[b] else 0.0
         for a in range(actions):
-            slope = rises[a] - p[a] * rise
+            slope = rises * ((a == chosen) - p[a])
             slope -= p[a] * (weights.entropy * (log_p[a] + entropy) + weights.kl * (log_p[a] - log_q[b, a] - kl))
             of_logits[b, a] = -weights.sample * slope
         error = value[b, 0] - target[b]
@@ -619,47 +480,37 @@ class Learner:
         self.config = config
         self.model = ActorCritic(layout, config.network)
         self.reference = copy.deepcopy(self.model.policy).requires_grad_(False)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), config.learning_rate, fused=True)
+        self.optimiser = torch.optim.Adam(self.model.parameters(), config.learning_rate, eps=1e-5, fused=True)
         self.both = nn.ModuleDict({"model": self.model, "reference": self.reference})  # what a checkpoint holds
 
-    def update(self, samples: Samples, sequels: Sequels, frames: int, together: Together) -> dict[str, float]:
+    def update(self, samples: Samples, advantage: NDArray[np.float32], frames: int, together: Together) -> dict[str, float]:
         """Several passes over a rollout.
 
         Args:
             samples: M of them.
-            sequels: what follows them.
+            advantage: `[M]`.
             frames: decisions trained on so far.
-            together: does the parts of the work.
+            together: does the parts of a minibatch.
 
         Returns:
             What to log of the last pass.
         """
-        config, size = self.config, len(samples.seat)
+        config, size = self.config, len(advantage)
         parameters = list(self.model.parameters())
         self.optimiser.param_groups[0]["lr"] = config.at(frames, "learning_rate")
         of_entropy = config.at(frames, "entropy")
         of_kl = 0.0 if config.reference == "none" else config.kl
-
-        @torch.no_grad()
-        def value_of(rows: slice) -> NDArray[np.float32]:
-            value: Tensor = self.model.value(torch.from_numpy(sequels.seen[rows]).float())
-            return value.squeeze(1).numpy()
-
-        advantage, target = samples.reward.copy(), np.zeros(size, np.float32)
-        values = together(value_of, [slice(k, k + PART) for k in range(0, len(sequels.at), PART)])
-        advantage.reshape(-1)[sequels.at] += np.concatenate(list(values))
-        _weigh(samples, advantage, np.float32(config.gae_lambda), target)
-
         # Shuffled once, in memory: to gather samples from all over a rollout in every pass takes as long as half of the arithmetic.
         # Passes differ in which parts make up a minibatch.
         order = torch.randperm(size).numpy()
         samples = Samples._make(array[order] for array in samples)
-        advantage, target = advantage[order], target[order]
+        target = advantage[order] + samples.value
+        advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8))[order]
         batches, at_once = max(round(size / config.batch), 1), -(-config.batch // PART)
         edges = [size * k // (batches * at_once) for k in range(batches * at_once + 1)]
         parts = [slice(a, b) for a, b in pairwise(edges)]
         seen = torch.from_numpy(samples.seen)
-        log_q = np.zeros_like(advantage)
+        log_q = np.zeros(samples.legal.shape, np.float32)
 
         @torch.no_grad()
         def look_up(rows: slice) -> None:
@@ -750,17 +601,12 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
             torch.manual_seed(int(seed.generate_state(1)[0]))
             games.begin(seed)
             for _ in range(config.leg):
-<<<<<<< HEAD
-                games.collect(learner.model.policy, together)
-                samples, sequels = games.look_ahead(together)
-=======
-                samples, sequels = games.collect(learner.model.policy, together)
->>>>>>> fe1f575 (wip: look ahead, stray)
-                logged = learner.update(samples, sequels, state["frames"], together)
-                state["frames"] += len(samples.seat)
+                samples, advantage = games.collect(learner.model, together)
+                logged = learner.update(samples, advantage, state["frames"], together)
+                state["frames"] += len(advantage)
                 state["rollouts"] += 1
                 learner.move_reference(state["rollouts"])
-                bar.update(len(samples.seat))
+                bar.update(len(advantage))
                 seconds = state["seconds"] + time.perf_counter() - since
                 row = {
                     "frames": state["frames"],
