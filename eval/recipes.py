@@ -35,7 +35,7 @@ from getbit_env.provenance import provenance
 
 OURS, SB3 = "train.ppo", "train.selfplay"
 LINES = 2400
-CURVE = 10  # looks at a run
+CURVE = 5  # looks at a run
 
 
 class Took(NamedTuple):

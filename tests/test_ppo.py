@@ -221,7 +221,10 @@ def test_the_reference_follows_the_policy(reference: str) -> None:
     for rollout in range(1, 5):
         learner.move_reference(rollout)
         distances.append(float((learner.reference[0].weight - start).mean()))
-    wanted = [0, 0, 0, 1] if reference == "refreshed" else [1 - 0.75**k for k in range(1, 5)]
+    # The average reaches back a quarter of the rollouts so far, and not more than `refresh` of them.
+    wanted = (
+        [0, 0, 0, 1] if reference == "refreshed" else [1 - np.prod([1 - 1 / (1 + k / 4) for k in range(1, n)]) for n in range(2, 6)]
+    )
     assert distances == pytest.approx(wanted, abs=1e-5)
 
 
@@ -269,7 +272,16 @@ def test_a_run_is_the_same_whatever_the_number_of_threads(tmp_path: Path, monkey
 
 def test_it_learns(tmp_path: Path) -> None:
     config = Config(
-        **{**TINY.__dict__, "frames": 120_000, "games": 256, "rollout": 16, "batch": 2048, "epochs": 4, "network": [32, 32]}
+        **{
+            **TINY.__dict__,
+            "frames": 240_000,
+            "games": 256,
+            "temperature": 1.0,
+            "rollout": 16,
+            "batch": 2048,
+            "epochs": 4,
+            "network": [32, 32],
+        }
     )
     config = Config(**{**config.__dict__, "evaluation_lines": 600, "evaluate": 100})
     folder = train(config, prepare(tmp_path / "run", config), quiet=True)
@@ -278,10 +290,22 @@ def test_it_learns(tmp_path: Path) -> None:
     assert float(last["low"]) > 1 / 3 + 0.03, "surely above the equal share"
 
 
+def test_the_saved_policy_is_the_average_at_a_temperature() -> None:
+    learner = Learner(Config(**{**TINY.__dict__, "temperature": 2.0}), Layout(TINY.game))
+    with torch.no_grad():
+        learner.reference[-1].bias += torch.tensor([0.0, 1.0, -1.0, 0.5])
+    seen = np.random.default_rng(0).integers(0, 2, (50, learner.layout.size)).astype(np.float32)
+    with torch.no_grad():
+        wanted = (learner.reference(torch.from_numpy(seen)) / 2).softmax(1)
+    assert np.allclose(learner.agent(0).probabilities(seen, np.ones((50, 4), np.int8)), wanted, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--reference", "best"], "--reference is one of none, refreshed, average, not best"),
+        (["--stray", "1.5"], "--stray is a share, 0 to 1, not 1.5"),
+        (["--temperature", "0"], "--temperature is over 0, not 0.0"),
         (["--variant", "sharks-2p-level1"], "sharks-2p-level1 is played in turns, this recipe is for Get Bit!"),
     ],
 )

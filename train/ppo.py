@@ -66,9 +66,12 @@ class Config(Common):
     entropy_end: float = option(0.005, "and at the end, linear in between")
     reference: str = option("average", "what the policy is held to: none, refreshed, or average (of its own weights)")
     kl: float = option(0.1, "coefficient of the KL divergence of the policy from the reference")
-    refresh: int = option(50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back")
+    refresh: int = option(
+        50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back, at most a quarter of all"
+    )
     value: float = option(0.5, "coefficient of the value loss")
     stray: float = option(0.5, "share of the games in which at first one seat plays at random, for a random number of rounds")
+    temperature: float = option(1.6, "by which logits are divided in the policy that is saved: softer play is less exploitable")
     threads: int = option(1, "threads that share out the work; what comes of it does not depend on their number")
 
     def __post_init__(self) -> None:
@@ -80,6 +83,8 @@ class Config(Common):
         super().__post_init__()
         if self.reference not in REFERENCES:
             raise ValueError(f"--reference is one of {', '.join(REFERENCES)}, not {self.reference}")
+        if self.temperature <= 0:
+            raise ValueError(f"--temperature is over 0, not {self.temperature}")
         if not 0 <= self.stray <= 1:
             raise ValueError(f"--stray is a share, 0 to 1, not {self.stray}")
         if game_of(self.game).id != ID:
@@ -134,10 +139,12 @@ class ActorCritic(nn.Module):
         self.value = tanh_layers([layout.size, *widths, 1], 1.0)
 
 
-def as_agent(policy: nn.Module, layout: Layout, frames: int, name: str = "learner") -> NetworkAgent:
-    """A policy as it is now."""
+def as_agent(policy: nn.Module, layout: Layout, frames: int, temperature: float = 1.0, name: str = "learner") -> NetworkAgent:
+    """A policy as it is now, played at a temperature."""
     linear = [layer for layer in policy.modules() if isinstance(layer, nn.Linear)]
     layers = [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
+    for array in layers[-1]:
+        array /= np.float32(temperature)
     return NetworkAgent(layers, layout.variant, layout.options, name=name, about={"frames": str(frames)})
 
 
@@ -477,7 +484,7 @@ class Learner:
     """The policy, its reference, and their update."""
 
     def __init__(self, config: Config, layout: Layout) -> None:
-        self.config = config
+        self.config, self.layout = config, layout
         self.model = ActorCritic(layout, config.network)
         self.reference = copy.deepcopy(self.model.policy).requires_grad_(False)
         self.optimiser = torch.optim.Adam(self.model.parameters(), config.learning_rate, eps=1e-5, fused=True)
@@ -551,12 +558,17 @@ class Learner:
                 logged += sum(of_part for _, of_part in done) * in_batch / size
         return dict(zip(("gain", "value_loss", "entropy", "kl"), logged.tolist(), strict=True))
 
+    def agent(self, frames: int) -> NetworkAgent:
+        """What is saved: the average of the weights, if there is one, which circles less than the policy itself."""
+        policy = self.reference if self.config.reference == "average" else self.model.policy
+        return as_agent(policy, self.layout, frames, self.config.temperature)
+
     @torch.no_grad()
     def move_reference(self, rollouts: int) -> None:
         """Bring the reference up to date, after so many rollouts."""
         if self.config.reference == "average":
             for held, now in zip(self.reference.parameters(), self.model.policy.parameters(), strict=True):
-                held.lerp_(now, 1 / self.config.refresh)
+                held.lerp_(now, max(1 / self.config.refresh, 1 / (1 + rollouts / 4)))
         elif rollouts % self.config.refresh == 0:
             self.reference.load_state_dict(self.model.policy.state_dict())
 
@@ -578,8 +590,7 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
     torch.set_num_threads(1)  # threads share out parts of the work, not of each operation
     torch.manual_seed(config.seed)
     games = Collectors(config)
-    layout = games.layout
-    learner = Learner(config, layout)
+    learner = Learner(config, games.layout)
     together = workers(config.threads)
     state: dict[str, Any] = {"leg": 0, "frames": 0, "rollouts": 0, "seconds": 0.0}
     state |= load_checkpoint(folder, learner.both, learner.optimiser) or {}
@@ -587,7 +598,7 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
     since = time.perf_counter()
 
     def evaluate() -> None:
-        agent = as_agent(learner.model.policy, layout, state["frames"])
+        agent = learner.agent(state["frames"])
         results = play_tables(agent, config.evaluation_tables, config.evaluation_lines, config.seed)
         append_evaluation(folder / "evaluation.csv", state["frames"], results)
         save_network(folder / FILE, agent)
@@ -625,7 +636,7 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
             state["seconds"] += now - since
             since = now
             state["leg"] += 1
-            save_network(folder / "last.safetensors", as_agent(learner.model.policy, layout, state["frames"]))
+            save_network(folder / "last.safetensors", learner.agent(state["frames"]))
             save_checkpoint(folder, state["leg"], learner.both, learner.optimiser, state)
     board.close()
     if interrupt.pressed:
