@@ -5,7 +5,7 @@ rounds of it, in one process for each number of threads; figures are medians, ra
 sample is a decision of a seat that learns. Collecting is playing, with values and advantages; periodic evaluations and checkpoints
 are not counted.
 
-With `--minutes`: both train for the same time, one after the other, and what comes of it is judged: the exact gain of a best
+With `--minutes`: both train for the same time, one after the other, and the last policy of each is judged: the exact gain of a best
 response (mean over the starting lines, no sampling), and wins of one seat against a table of each bot. Options of the recipes are
 their defaults, but for the number of decisions (and so the ends of their schedules), which is set by a first look at the speed.
 """
@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from getbit_env.exact import Positions, exploitability
 from getbit_env.match import play_match
-from getbit_env.network import FILE, load_network
+from getbit_env.network import load_network
 from getbit_env.provenance import provenance
 
 OURS, SB3 = "train.ppo", "train.selfplay"
@@ -214,10 +214,9 @@ def compare(minutes: float, seeds: Sequence[int]) -> list[dict[str, Any]]:
                 tqdm.write(f"{recipe}, seed {seed}: {minutes:g} minutes, {frames:,} decisions", file=sys.stderr)
                 copies = train(recipe, seed, minutes, frames, Path(folder) / f"{recipe}-{seed}")
                 curve = [{"minutes": at, **judge(copy, [], positions)} for at, copy in copies]
-                best = judge(copies[-1][1].parent / FILE, [], positions)
                 last = judge(copies[-1][1], defaults.evaluation_tables, positions)
                 run = {"recipe": recipe, "seed": seed, "minutes": copies[-1][0]}
-                rows.append({**run, **last, "gain_of_best": best["gain"], "curve": curve})
+                rows.append({**run, **last, "curve": curve})
     return rows
 
 

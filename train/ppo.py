@@ -59,11 +59,12 @@ Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: 
 class Config(Common):
     """Every option of a run."""
 
+    frames: int = option(16_000_000, "decisions to train on")
     games: int = option(512, "games at a time")
     leg: int = option(64, "rollouts between checkpoints")
     evaluate: int = option(64, "rollouts between evaluations")
     entropy: float = option(0.05, "entropy coefficient at the start")
-    entropy_end: float = option(0.005, "and at the end, linear in between")
+    entropy_end: float = option(0.01, "and at the end, linear in between")
     reference: str = option("average", "what the policy is held to: none, refreshed, or average (of its own weights)")
     kl: float = option(0.1, "coefficient of the KL divergence of the policy from the reference")
     refresh: int = option(
