@@ -31,7 +31,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from tqdm import tqdm
 
-from eval.solve import add_variant_arguments, at_least_one, variant_of
+from eval.solve import add_variant_arguments, at_least_one, interruptible, variant_of
 from getbit_env.agent import Agent
 from getbit_env.get_bit.observations import Options
 from getbit_env.get_bit.variants import Variant
@@ -179,7 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         variant = variant_of(options)
         agent = load_agent(options.agent)
-        found = lower_bound(agent, variant, options.frames, seed=options.seed, lines=options.lines)
+        with interruptible():
+            found = lower_bound(agent, variant, options.frames, seed=options.seed, lines=options.lines)
     except (ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:

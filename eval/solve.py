@@ -9,8 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 from tqdm import tqdm
 
@@ -73,6 +77,30 @@ def progress_bar(bar: tqdm[None]) -> Progress:
     return show
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C ends what is within as `KeyboardInterrupt`, also while a kernel is compiled.
+
+    There the interrupt can come up in a callback from LLVM, which drops it, and what numba stumbles over next is another error.
+    """
+    interrupted = False
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception as error:
+        if interrupted:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def say(text: str) -> None:
     """Tell the user something, beside the results."""
     tqdm.write(text, file=sys.stderr)
@@ -87,9 +115,8 @@ def main(argv: list[str] | None = None) -> int:
     begun = time.perf_counter()
     try:
         variant = variant_of(arguments)
-        with tqdm(
-            total=0, file=sys.stderr, unit_scale=True, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-        ) as bar:
+        bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+        with interruptible(), tqdm(total=0, file=sys.stderr, bar_format=bar_format) as bar:
             solution = solved(variant, threads=arguments.threads, progress=progress_bar(bar), say=say)
     except KeyboardInterrupt:
         say("interrupted: finished rounds are kept, and the same command goes on from there")

@@ -1,11 +1,13 @@
 """The solved two-player game against plain recursion with a general solver, and what happens to its table."""
 
+import ctypes
 import json
+import signal
 
 import numpy as np
 import pytest
 
-from eval.solve import main
+from eval.solve import interruptible, main
 from getbit_env.exact import solving, tables, two_players
 from getbit_env.exact.solving import solved
 from getbit_env.exact.tables import TableError, cache_folder, table_path
@@ -186,6 +188,24 @@ def test_command_prints_one_json_object(capsys):
     assert sum(result["positions_by_rounds_played"]) == result["positions"]
     assert main(["--variant", "2p-3c-2l", "--threads", "1"]) == 0
     assert f"{result['values']['AABB']:+.6f}" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_is_not_lost_in_a_callback():
+    """As while LLVM compiles: what is raised in a callback from C is dropped, and another error follows."""
+    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+
+    @interruptible()
+    def compile_something(in_between):
+        in_between()
+        raise RuntimeError("no compiled object yet")
+
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        compile_something(callback)
+    with pytest.raises(RuntimeError):
+        compile_something(lambda: None)
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_command_says_what_is_wrong(capsys, monkeypatch):
