@@ -221,10 +221,7 @@ def test_the_reference_follows_the_policy(reference: str) -> None:
     for rollout in range(1, 5):
         learner.move_reference(rollout)
         distances.append(float((learner.reference[0].weight - start).mean()))
-    # The average reaches back a quarter of the rollouts so far, and not more than `refresh` of them.
-    wanted = (
-        [0, 0, 0, 1] if reference == "refreshed" else [1 - np.prod([1 - 1 / (1 + k / 4) for k in range(1, n)]) for n in range(2, 6)]
-    )
+    wanted = [0, 0, 0, 1] if reference == "refreshed" else [1 - 0.75**k for k in range(1, 5)]
     assert distances == pytest.approx(wanted, abs=1e-5)
 
 
@@ -277,6 +274,7 @@ def test_it_learns(tmp_path: Path) -> None:
             "frames": 240_000,
             "games": 256,
             "temperature": 1.0,
+            "refresh": 5,
             "rollout": 16,
             "batch": 2048,
             "epochs": 4,

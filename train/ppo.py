@@ -1,6 +1,6 @@
 """Self-play PPO in which every seat learns from every game.
 
-    python -m train.ppo --players 4 --frames 10000000 --output runs/second
+    python -m train.ppo --players 4 --output runs/second
     python -m train.ppo --resume runs/second
 
 One policy plays all seats; a seat whose robot is out gives no samples until its next game. Beside the entropy, the policy is held
@@ -49,7 +49,7 @@ from train.run import (
 )
 
 REFERENCES = ("none", "refreshed", "average")
-SHARE = 512  # games that a thread plays at once
+SHARE = 256  # games that a thread plays at once
 PART = 2048  # decisions whose gradients a thread computes at once
 
 Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: what is mapped does not depend on who does it
@@ -59,20 +59,17 @@ Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: 
 class Config(Common):
     """Every option of a run."""
 
-    frames: int = option(16_000_000, "decisions to train on")
+    frames: int = option(10_000_000, "decisions to train on")
     games: int = option(512, "games at a time")
-    leg: int = option(64, "rollouts between checkpoints")
     evaluate: int = option(64, "rollouts between evaluations")
     entropy: float = option(0.05, "entropy coefficient at the start")
-    entropy_end: float = option(0.01, "and at the end, linear in between")
+    entropy_end: float = option(0.005, "and at the end, linear in between")
     reference: str = option("average", "what the policy is held to: none, refreshed, or average (of its own weights)")
     kl: float = option(0.1, "coefficient of the KL divergence of the policy from the reference")
-    refresh: int = option(
-        50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back, at most a quarter of all"
-    )
+    refresh: int = option(50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back")
     value: float = option(0.5, "coefficient of the value loss")
     stray: float = option(0.5, "share of the games in which at first one seat plays at random, for a random number of rounds")
-    temperature: float = option(1.6, "by which logits are divided in the policy that is saved: softer play is less exploitable")
+    temperature: float = option(1.4, "by which logits are divided in the policy that is saved: softer play is less exploitable")
     threads: int = option(1, "threads that share out the work; what comes of it does not depend on their number")
 
     def __post_init__(self) -> None:
@@ -569,7 +566,7 @@ class Learner:
         """Bring the reference up to date, after so many rollouts."""
         if self.config.reference == "average":
             for held, now in zip(self.reference.parameters(), self.model.policy.parameters(), strict=True):
-                held.lerp_(now, max(1 / self.config.refresh, 1 / (1 + rollouts / 4)))
+                held.lerp_(now, 1 / self.config.refresh)
         elif rollouts % self.config.refresh == 0:
             self.reference.load_state_dict(self.model.policy.state_dict())
 
