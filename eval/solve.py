@@ -90,7 +90,9 @@ def interruptible() -> Iterator[None]:
         interrupted = True
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:  # as in a job that a script runs in the background
+        signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     except Exception as error:

@@ -205,6 +205,12 @@ def test_ctrl_c_is_not_lost_in_a_callback():
         compile_something(callback)
     with pytest.raises(RuntimeError):
         compile_something(lambda: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(RuntimeError):
+            compile_something(callback)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert signal.getsignal(signal.SIGINT) is handler
 
 
