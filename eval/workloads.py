@@ -147,8 +147,8 @@ def parallel_part(players: int = 4, *, engine: bool = False, rounds: int = 1000)
         if not env.agents:
             seen, _ = env.reset()
     single = Engine(env.variant, 1)
-    actions = np.zeros((rounds, players), np.int64)
-    for row, of_agents in zip(actions, picked, strict=True):
+    actions = np.zeros((rounds, 1, players), np.int64)
+    for row, of_agents in zip(actions[:, 0], picked, strict=True):
         for agent, action in of_agents.items():
             row[env.possible_agents.index(agent)] = action
 

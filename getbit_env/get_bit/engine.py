@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from getbit_env.get_bit.memory import Batch, begin_games, gather, look, play_actions, play_and_look_at_one, play_cards
+from getbit_env.get_bit.memory import Batch, begin_games, gather, look, one_game, play_actions, play_cards
 from getbit_env.get_bit.notation import check_line
 from getbit_env.get_bit.observations import Layout, Options, new_record, new_words, observe, record_start
 from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, random_bits, start_games
@@ -200,11 +200,15 @@ class Engine:
             show: `[G]` uint8: 0 leaves a game's rows as they are, 1 shows nothing to players who are out,
                 2 (the default) lets them look on.
         """
-        look(self._plan, self._look_on if show is None else show, self.size)
+        show = self._look_on if show is None else show
+        if self.size == 1:
+            one_game(self._plan, self.actions, show, False)
+        else:
+            look(self._plan, show, self.size)
 
     def play_and_observe_one(self, actions: NDArray[np.int64]) -> None:
         """`play` and `observe` for a batch of one game, in a fraction of the time; `actions` is `[1, P]`."""
-        play_and_look_at_one(self._plan, actions, self._look_on)
+        one_game(self._plan, actions, self._look_on, True)
 
     def look(self, layout: Layout) -> NDArray[np.float32]:
         """The games as seen in another layout of the same game, without a history: `[G, P, layout.size]`."""

@@ -41,10 +41,12 @@ class Batch(NamedTuple):
     words: Words
 
 
-# The arrays by number, in the order of `Batch`.
-PLACE, LIMBS, HAND, PLAYED, ROUNDS, BITTEN, FINISH, OVER, REWARD, START, PAST_PLAYED, PAST_PLACE, PAST_LIMBS = range(13)
-STREAMS, COUNTERS, PAYS, LIMB_REWARD, ACTIONS, REPLACED, CARDS, OBSERVATION, ACTION_MASK = range(13, 22)
-UNTIED, AHEAD, BYTE_ROWS, WORD_ROWS, SEEN, LEGAL, FRONT, WORK = range(22, 30)
+# The arrays by number, in the order of `Batch`; no plain integers, for each of which numba would compile anew.
+PLACE, LIMBS, HAND, PLAYED, ROUNDS, BITTEN, FINISH, OVER, REWARD, START, PAST_PLAYED, PAST_PLACE, PAST_LIMBS = (
+    np.int64(n) for n in range(13)
+)
+STREAMS, COUNTERS, PAYS, LIMB_REWARD, ACTIONS, REPLACED, CARDS, OBSERVATION, ACTION_MASK = (np.int64(n) for n in range(13, 22))
+UNTIED, AHEAD, BYTE_ROWS, WORD_ROWS, SEEN, LEGAL, FRONT, WORK = (np.int64(n) for n in range(22, 30))
 # A plan is the fields of `Rules`, then those of `View`, then four numbers for each array, its address and its shape.
 VIEW = len(Rules._fields)
 WHERE = VIEW + len(View._fields)
@@ -98,37 +100,37 @@ def _as_pointer(_context: Any, address: Any) -> Any:
 
 
 @kernel
-def _shape(plan: NDArray[np.int64], i: int) -> tuple[int, int, int]:
+def _shape(plan: NDArray[np.int64], i: np.int64) -> tuple[int, int, int]:
     return plan[WHERE + 4 * i + 1], plan[WHERE + 4 * i + 2], plan[WHERE + 4 * i + 3]
 
 
 @kernel
-def _row(plan: NDArray[np.int64], i: int) -> NDArray[np.uint8]:
+def _row(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint8]:
     return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[0], np.uint8)
 
 
 @kernel
-def _rows(plan: NDArray[np.int64], i: int) -> NDArray[np.uint8]:
+def _rows(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint8]:
     return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[:2], np.uint8)
 
 
 @kernel
-def _past(plan: NDArray[np.int64], i: int) -> NDArray[np.uint8]:
+def _past(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint8]:
     return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i), np.uint8)
 
 
 @kernel
-def _word_row(plan: NDArray[np.int64], i: int) -> NDArray[np.uint64]:
+def _word_row(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint64]:
     return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[0], np.uint64)
 
 
 @kernel
-def _word_rows(plan: NDArray[np.int64], i: int) -> NDArray[np.uint64]:
+def _word_rows(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint64]:
     return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[:2], np.uint64)
 
 
 @kernel
-def _float_row(plan: NDArray[np.int64], i: int) -> NDArray[np.float32]:
+def _float_row(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.float32]:
     return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[0], np.float32)
 
 
@@ -185,6 +187,16 @@ def _actions(plan: NDArray[np.int64]) -> NDArray[np.int64]:
     return carray(_pointer(plan[WHERE + 4 * ACTIONS]), _shape(plan, ACTIONS)[:2], np.int64)
 
 
+@kernel
+def _observation(plan: NDArray[np.int64]) -> NDArray[np.float32]:
+    return carray(_pointer(plan[WHERE + 4 * OBSERVATION]), _shape(plan, OBSERVATION), np.float32)
+
+
+@kernel
+def _action_mask(plan: NDArray[np.int64]) -> NDArray[np.int8]:
+    return carray(_pointer(plan[WHERE + 4 * ACTION_MASK]), _shape(plan, ACTION_MASK), np.int8)
+
+
 # --- what is done with it ----------------------------------------------------------------------------------------------------
 # `size` is the number of games.
 
@@ -216,18 +228,23 @@ def play_actions(plan: NDArray[np.int64], size: int) -> None:
 @kernel
 def look(plan: NDArray[np.int64], show: NDArray[np.uint8], size: int) -> None:
     """`observe`; `show` is `[G]` uint8."""
-    observation = carray(_pointer(plan[WHERE + 4 * OBSERVATION]), _shape(plan, OBSERVATION), np.float32)
-    mask = carray(_pointer(plan[WHERE + 4 * ACTION_MASK]), _shape(plan, ACTION_MASK), np.int8)
-    rules, record, words = _rules(plan), _record(plan), _words(plan)
-    observe(_view(plan), rules.last_line, _games(plan), record, show, words, observation, mask, 0, size)
+    last_line, words, observation, mask = _rules(plan).last_line, _words(plan), _observation(plan), _action_mask(plan)
+    observe(_view(plan), last_line, _games(plan), _record(plan), show, words, observation, mask, 0, size)
 
 
 @kernel
-def play_and_look_at_one(plan: NDArray[np.int64], asked: NDArray[np.int64], show: NDArray[np.uint8]) -> None:
-    """`play_actions` of the actions asked for, `[1, P]`, and `look`, for a batch of one game.
+def one_game(plan: NDArray[np.int64], asked: NDArray[np.int64], show: NDArray[np.uint8], plays: bool) -> None:
+    """For a batch of one game: `play_actions` of the actions asked for, `[1, P]`, if it `plays`; and `look`.
 
     That there is one game is known to the compiler, which leaves out all loops over games: half of the time.
     """
-    _actions(plan)[:] = asked
-    play_actions(plan, 1)
-    look(plan, show, 1)
+    rules, view, games, record = _rules(plan), _view(plan), _games(plan), _record(plan)
+    if plays:
+        actions, cards = _actions(plan), _rows(plan, CARDS)
+        for p in range(view.players):
+            actions[0, p] = asked[0, p]
+        lay_cards(view, games, actions, cards, _rows(plan, REPLACED), 0, 1)
+        pays, limb_reward = _float_row(plan, PAYS), _float_row(plan, LIMB_REWARD)
+        play_round(rules, games, cards, pays, limb_reward[0], _scratch(plan), _outcome(plan), 0, 1)
+        record_round(games, record, 0, 1)
+    observe(view, rules.last_line, games, record, show, _words(plan), _observation(plan), _action_mask(plan), 0, 1)

@@ -227,28 +227,23 @@ def _end(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: 
 
 
 @inlined
-def _pays(reward_of_finish: NDArray[np.float32], k: int) -> np.float32:
-    return reward_of_finish[k] if k < reward_of_finish.shape[0] else np.float32(0)
-
-
-@inlined
 def _reward(
     rules: Rules, reward_of_finish: NDArray[np.float32], limb_reward: np.float32, outcome: Outcome, start: int, stop: int
 ) -> None:
     """The reward of each player for this round: what its finishing place pays, and `limb_reward` a limb that it lost."""
     each = rules.robots_per_player
     n = stop - start
-    first, second, third, fourth = (
-        _pays(reward_of_finish, 1),
-        _pays(reward_of_finish, 2),
-        _pays(reward_of_finish, 3),
-        _pays(reward_of_finish, 4),
-    )
-    fifth, sixth, seventh = _pays(reward_of_finish, 5), _pays(reward_of_finish, 6), _pays(reward_of_finish, 7)
-    for p in range(outcome.finish.shape[0]):
+    players, nothing = outcome.finish.shape[0], np.float32(0)
+    first, second = reward_of_finish[1], reward_of_finish[2]
+    third = reward_of_finish[3] if players > 2 else nothing
+    fourth = reward_of_finish[4] if players > 3 else nothing
+    fifth = reward_of_finish[5] if players > 4 else nothing
+    sixth = reward_of_finish[6] if players > 5 else nothing
+    seventh = reward_of_finish[7] if players > 6 else nothing
+    for p in range(players):
         finish, reward = outcome.finish[p, start:stop], outcome.reward[p, start:stop]
         for g in range(n):  # seven comparisons take less time than looking up in a table
-            pays = first if finish[g] == 1 else np.float32(0)
+            pays = first if finish[g] == 1 else nothing
             pays = second if finish[g] == 2 else pays
             pays = third if finish[g] == 3 else pays
             pays = fourth if finish[g] == 4 else pays
@@ -259,7 +254,7 @@ def _reward(
             for r in range(p * each, p * each + each):
                 bitten = outcome.bitten[r, start:stop]
                 for g in range(n):
-                    reward[g] += limb_reward if bitten[g] > 0 else np.float32(0)
+                    reward[g] += limb_reward if bitten[g] > 0 else nothing
 
 
 @kernel
