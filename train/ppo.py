@@ -59,7 +59,7 @@ Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: 
 class Config(Common):
     """Every option of a run."""
 
-    frames: int = option(10_000_000, "decisions to train on")
+    frames: int = option(20_000_000, "decisions to train on")
     games: int = option(512, "games at a time")
     evaluate: int = option(64, "rollouts between evaluations")
     entropy: float = option(0.05, "entropy coefficient at the start")
@@ -69,7 +69,7 @@ class Config(Common):
     refresh: int = option(50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back")
     value: float = option(0.5, "coefficient of the value loss")
     stray: float = option(0.5, "share of the games in which at first one seat plays at random, for a random number of rounds")
-    temperature: float = option(1.4, "by which logits are divided in the policy that is saved: softer play is less exploitable")
+    temperature: float = option(1.6, "by which logits are divided in the policy that is saved: softer play is less exploitable")
     threads: int = option(1, "threads that share out the work; what comes of it does not depend on their number")
 
     def __post_init__(self) -> None:
