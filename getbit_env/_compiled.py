@@ -26,7 +26,7 @@ def kernel_sources_digest() -> str:
     root = Path(__file__).parent
     for path in sorted(root.rglob("*.py")):
         text = path.read_bytes()
-        if b"@kernel" in text or b"@inlined" in text:
+        if any(mark in text for mark in (b"@kernel", b"@lean_kernel", b"@inlined", b"@part")):
             digest.update(path.relative_to(root).as_posix().encode() + b"\0" + text + b"\0")
     return digest.hexdigest()
 
@@ -36,13 +36,23 @@ def kernel(function: F) -> F:
     return cast(F, _compile(function, nogil=True))
 
 
-def inlined(function: F) -> F:
-    """Compile a part of a kernel into all that call it. It must not make arrays.
+def lean_kernel(function: F) -> F:
+    """`kernel` for what makes no arrays and returns none.
 
-    Between functions, and at every look at a field, numba counts references to the arrays of a struct; in kernels that branch it
-    can't prove most of that away, and then the counting takes several times as long as the play.
+    Numba then counts no references to arrays: in kernels that branch it can't prove most of that away, and the counting takes
+    several times as long as the play.
     """
+    return cast(F, _compile(function, nogil=True, _nrt=False))
+
+
+def inlined(function: F) -> F:
+    """Compile a function into all that call it; lean as well."""
     return cast(F, _compile(function, nogil=True, forceinline=True, _nrt=False))
+
+
+def part(function: F) -> F:
+    """Put a part of one lean kernel into that before it is compiled, so that it is not compiled by itself in vain as well."""
+    return cast(F, _compile(function, nogil=True, inline="always"))
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import inlined, kernel
+from getbit_env._compiled import lean_kernel, part
 from getbit_env.get_bit.rules import Games
 from getbit_env.get_bit.variants import Variant
 
@@ -218,7 +218,7 @@ def new_record(layout: Layout, games: int) -> Record:
     return Record(np.zeros((robots, games), np.uint8), *past)
 
 
-@kernel
+@lean_kernel
 def record_start(games: Games, record: Record, begin: NDArray[np.uint8], start: int, stop: int) -> None:
     """Remember the starting lines of those of the games `start:stop` that begin."""
     for r in range(games.place.shape[0]):
@@ -228,7 +228,7 @@ def record_start(games: Games, record: Record, begin: NDArray[np.uint8], start: 
             at_start[g] = (at_start[g] & ~new) | (place[g] & new)
 
 
-@kernel
+@lean_kernel
 def record_round(games: Games, record: Record, start: int, stop: int) -> None:
     """Remember the round just played, after `play_round`, if a history is kept."""
     if record.played.shape[0] == 0:
@@ -242,7 +242,7 @@ def record_round(games: Games, record: Record, start: int, stop: int) -> None:
                 record.limbs[h, r, g] = games.limbs[r, g]
 
 
-@inlined
+@part
 def _number(view: View, record: Record, r: int, g: int) -> int:
     """0 if robot `r` is the one of its owner's that was nearer the front at the start, else 1."""
     if view.robots_per_player == 1:
@@ -250,7 +250,7 @@ def _number(view: View, record: Record, r: int, g: int) -> int:
     return int(record.start[r, g] > record.start[r ^ 1, g])
 
 
-@inlined
+@part
 def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, out: NDArray[np.float32]) -> None:
     """Write `start` and `history` as `viewer` saw them."""
     robots = games.place.shape[0]
@@ -293,21 +293,21 @@ def new_words(layout: Layout, games: int = LOOK) -> Words:
     return Words(*(np.zeros((rows, min(games, LOOK)), np.uint64) for rows in (players * _words(view), players, players, 3)))
 
 
-@inlined
+@part
 def _words(view: View) -> int:
     """Words that hold an observation without a history."""
     robots, most = view.players * view.robots_per_player, 63 // view.block  # a bit is left for the first round
     return (robots + most - 1) // most
 
 
-@inlined
+@part
 def _places(view: View) -> int:
     """Places of the line of which a word holds the blocks."""
     robots, words = view.players * view.robots_per_player, _words(view)
     return (robots + words - 1) // words
 
 
-@inlined
+@part
 def _line(view: View, last_line: int, games: Games, words: Words, start: int, stop: int) -> None:
     """Who is in the line: `row[0]` is all ones where the game goes on, `front` is 255 for a player who is out."""
     playing = words.row[0, : stop - start]
@@ -323,7 +323,7 @@ def _line(view: View, last_line: int, games: Games, words: Words, start: int, st
         playing[g] = np.uint64(0) - np.uint64(playing[g] > np.uint64(last_line))
 
 
-@inlined
+@part
 def _see_robot(view: View, games: Games, record: Record, r: int, block: NDArray[np.uint64], start: int, stop: int) -> None:
     """Make the block of robot `r` but for what only its owner sees: the same for all viewers."""
     one = np.uint64(1)
@@ -352,7 +352,7 @@ def _see_robot(view: View, games: Games, record: Record, r: int, block: NDArray[
             block[g] |= np.uint64(played[g]) << at
 
 
-@inlined
+@part
 def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own: NDArray[np.uint64], start: int, stop: int) -> None:
     """Make what this viewer sees of robot `r` beyond that: whose it is, and in the memory game a viewer's own hand."""
     one, owner = np.uint64(1), r // view.robots_per_player
@@ -371,7 +371,7 @@ def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own:
             own[g] |= np.uint64(hand[g]) << hand_at
 
 
-@inlined
+@part
 def _see(view: View, games: Games, record: Record, words: Words, start: int, stop: int) -> None:
     """Make all observations, as if all looked on."""
     n, count, places = stop - start, _words(view), _places(view)
@@ -397,7 +397,7 @@ def _see(view: View, games: Games, record: Record, words: Words, start: int, sto
                     seen[g] |= (own[g] << np.uint64((to * view.block) & 63)) & (np.uint64(0) - np.uint64(here))
 
 
-@inlined
+@part
 def _choose(view: View, games: Games, show: NDArray[np.uint8], words: Words, start: int, stop: int) -> None:
     """Make all masks, and take from the observations of those who have nothing to choose what `show` does not let them see."""
     n, each, count = stop - start, view.robots_per_player, _words(view)
@@ -438,7 +438,7 @@ def _choose(view: View, games: Games, show: NDArray[np.uint8], words: Words, sta
             legal[g] |= ((mask[g] & choosing[g]) | (every & ~choosing[g])) << at
 
 
-@kernel
+@lean_kernel
 def observe(
     view: View,
     last_line: int,
@@ -474,7 +474,7 @@ def observe(
         _spread(view, games, record, show, words, observation, action_mask, first, last)
 
 
-@inlined
+@part
 def _spread(
     view: View,
     games: Games,
@@ -518,7 +518,7 @@ def _spread(
                     _see_history(view, games, record, g, viewer, row)
 
 
-@kernel
+@lean_kernel
 def lay_cards(
     view: View,
     games: Games,

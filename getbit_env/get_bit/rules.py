@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import inlined, kernel
+from getbit_env._compiled import kernel, lean_kernel, part
 
 BLOCK = 1024  # games that one pass works on: its rows stay in the first-level cache
 
@@ -95,7 +95,7 @@ def new_scratch(robots: int, games: int = BLOCK) -> Scratch:
 # Inside a block a condition is a byte: 0, or 255 so that `&` selects.
 
 
-@inlined
+@part
 def _reveal(rules: Rules, games: Games, cards: NDArray[np.uint8], scratch: Scratch, start: int, stop: int) -> None:
     """G2.2 and G3.1: the cards leave the hands; a card that two robots in the line played is tied."""
     last_line = np.uint8(rules.last_line)
@@ -131,7 +131,7 @@ def _reveal(rules: Rules, games: Games, cards: NDArray[np.uint8], scratch: Scrat
             untied[g] &= ~tied[g]
 
 
-@inlined
+@part
 def _move(games: Games, scratch: Scratch, start: int, stop: int) -> None:
     """G3.3: a robot is ahead of another if its untied number is higher, or if neither moved and it was ahead before."""
     n = stop - start
@@ -146,7 +146,7 @@ def _move(games: Games, scratch: Scratch, start: int, stop: int) -> None:
                 ahead_of_s[g] += not s_first
 
 
-@inlined
+@part
 def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: int, stop: int) -> None:
     """G4 and G5: from the second round on the robot at the back is bitten; bitten robots and small hands take cards back."""
     deck = np.uint8(rules.deck)
@@ -189,7 +189,7 @@ def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, sta
         line[g] -= bite[g] & 1 & ~survives[g]  # G4.4
 
 
-@inlined
+@part
 def _end(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: int, stop: int) -> None:
     """G6: is the game over, and who finished in which place."""
     last_line = np.uint8(rules.last_line)
@@ -226,7 +226,7 @@ def _end(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, start: 
                 finish[g] += over[g] & (other[g] < score[g])
 
 
-@inlined
+@part
 def _reward(
     rules: Rules, reward_of_finish: NDArray[np.float32], limb_reward: np.float32, outcome: Outcome, start: int, stop: int
 ) -> None:
@@ -257,7 +257,7 @@ def _reward(
                     reward[g] += limb_reward if bitten[g] > 0 else nothing
 
 
-@kernel
+@lean_kernel
 def play_round(
     rules: Rules,
     games: Games,
@@ -303,7 +303,7 @@ def random_bits(key: np.uint64, counter: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@kernel
+@lean_kernel
 def start_games(
     rules: Rules,
     games: Games,
@@ -332,7 +332,7 @@ def start_games(
         _line_up(games, begin, streams, counters, scratch, first, last)
 
 
-@inlined
+@part
 def _set_up(rules: Rules, games: Games, begin: NDArray[np.uint8], start: int, stop: int) -> None:
     """G1.1, G1.3: whole robots with full hands, for the games that begin."""
     deck, whole = np.uint8(rules.deck), np.uint8(rules.limbs)
@@ -348,7 +348,7 @@ def _set_up(rules: Rules, games: Games, begin: NDArray[np.uint8], start: int, st
             played[g] &= ~new
 
 
-@inlined
+@part
 def _line_up(
     games: Games,
     begin: NDArray[np.uint8],
@@ -391,7 +391,7 @@ def _line_up(
 # --- random play, for playouts and measurements ------------------------------------------------------------------------------
 
 
-@kernel
+@lean_kernel
 def draw_cards(
     games: Games,
     streams: NDArray[np.uint64],
@@ -423,14 +423,14 @@ def draw_cards(
             _draw_row(games.hand[r, first:last], games.limbs[r, first:last], 16 * (r % 4), bits, skip, cards[r, first:last])
 
 
-@inlined
+@part
 def _next_bits(streams: NDArray[np.uint64], counters: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
     for g in range(streams.shape[0]):
         counters[g] += np.uint64(1)
         bits[g] = random_bits(streams[g], counters[g])
 
 
-@inlined
+@part
 def _draw_row(
     hand: NDArray[np.uint8],
     limbs: NDArray[np.uint8],

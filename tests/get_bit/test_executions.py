@@ -30,7 +30,7 @@ clause = pytest.mark.clause
 def plain() -> Iterator[tuple[ModuleType, ModuleType]]:
     """`rules` and `observations` as Python runs them, without the compiler."""
     with pytest.MonkeyPatch.context() as patch:
-        for decorator in ("kernel", "inlined"):
+        for decorator in ("kernel", "lean_kernel", "inlined", "part"):
             patch.setattr(_compiled, decorator, lambda function: function)
         modules = []
         for module in (rules, observations):
