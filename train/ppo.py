@@ -475,7 +475,7 @@ def _slopes(
 
 def workers(threads: int) -> Together:
     """So many threads to share out work to. NumPy, torch and the kernels let go of the interpreter lock."""
-    return map if threads == 1 else ThreadPoolExecutor(threads).map
+    return map if threads == 1 else ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)).map
 
 
 class Learner:
