@@ -51,16 +51,20 @@ class Table:
     """
 
     def __init__(self, variant: Variant, games: int, seed: int = 0) -> None:
-        self.engine = Engine(variant, games)
+        self.engine = Engine(variant, games, seed=seed)
         self.cards = np.zeros((variant.robots, games), np.uint8)
-        self._scratch, self._seed = new_scratch(variant.robots), seed
-        self.begin()
+        self._scratch = new_scratch(variant.robots)
+        self.engine.start()
+        self._streams, self._counters = ~self.engine.streams, np.zeros(games, np.uint64)
+        self._begun = [array.copy() for array in self._arrays()]
+
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [*self.engine.state, self.engine.counters, self._counters]
 
     def begin(self) -> None:
-        """Begin all games, always the same ones."""
-        self.engine.seed(self._seed)
-        self.engine.start()
-        self._streams, self._counters = ~self.engine.streams, np.zeros(self.engine.size, np.uint64)
+        """Go back to the beginning of all games, always the same ones."""
+        for array, begun in zip(self._arrays(), self._begun, strict=True):
+            array[:] = begun
 
     def draw(self) -> None:
         """Draw a card for every robot in the line."""

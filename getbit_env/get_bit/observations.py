@@ -284,13 +284,13 @@ class Words(NamedTuple):
     ]  # [P * W, LOOK] the W words of each viewer: the blocks of `_places` places a word, then the first round
     legal: NDArray[np.uint64]  # [P, LOOK] the masks of all players one after the other, as many to a word as it holds whole
     front: NDArray[np.uint64]  # [P, LOOK] place of a player's frontmost robot in the line
-    row: NDArray[np.uint64]  # [3, LOOK]
+    row: NDArray[np.uint64]  # [6, LOOK]
 
 
 def new_words(layout: Layout, games: int = LOOK) -> Words:
     """Allocate what `observe` works in, for so many games or more."""
     players, view = layout.variant.players, layout.view
-    return Words(*(np.zeros((rows, min(games, LOOK)), np.uint64) for rows in (players * _words(view), players, players, 3)))
+    return Words(*(np.zeros((rows, min(games, LOOK)), np.uint64) for rows in (players * _words(view), players, players, 6)))
 
 
 @part
@@ -375,7 +375,7 @@ def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own:
 def _see(view: View, games: Games, record: Record, words: Words, start: int, stop: int) -> None:
     """Make all observations, as if all looked on."""
     n, count, places = stop - start, _words(view), _places(view)
-    block, own = words.row[1, :n], words.row[2, :n]
+    block, own, at, here, placed = words.row[1, :n], words.row[2, :n], words.row[3, :n], words.row[4, :n], words.row[5, :n]
     rounds, first_round = games.rounds[start:stop], np.uint64(view.first_round - (count - 1) * places * view.block)
     words.seen[:] = 0
     for viewer in range(view.players):
@@ -385,16 +385,21 @@ def _see(view: View, games: Games, record: Record, words: Words, start: int, sto
     for r in range(games.place.shape[0]):
         limbs, place = games.limbs[r, start:stop], games.place[r, start:stop]
         _see_robot(view, games, record, r, block, start, stop)
-        for viewer in range(view.players):
-            _see_owner(view, games, words, r, viewer, own, start, stop)
+        for w in range(count):
             for g in range(n):
-                own[g] |= block[g]
-            for w in range(count):
+                to = np.int64(place[g]) - w * places
+                at[g] = np.uint64((to * view.block) & 63)
+                here[g] = np.uint64(0) - np.uint64((limbs[g] > 0) & (to >= 0) & (to < places))
+                placed[g] = (block[g] << at[g]) & here[g]
+            for viewer in range(view.players):
                 seen = words.seen[viewer * count + w, :n]
-                for g in range(n):
-                    to = np.int64(place[g]) - w * places
-                    here = (limbs[g] > 0) & (to >= 0) & (to < places)
-                    seen[g] |= (own[g] << np.uint64((to * view.block) & 63)) & (np.uint64(0) - np.uint64(here))
+                if view.owner_size == 1 and r // view.robots_per_player != viewer:  # it sees nothing more of the robot
+                    for g in range(n):
+                        seen[g] |= placed[g]
+                else:
+                    _see_owner(view, games, words, r, viewer, own, start, stop)
+                    for g in range(n):
+                        seen[g] |= placed[g] | ((own[g] << at[g]) & here[g])
 
 
 @part

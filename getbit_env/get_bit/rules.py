@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel, lean_kernel, part
 
-BLOCK = 1024  # games that one pass works on: its rows stay in the first-level cache
+BLOCK = 2048  # games that one pass works on: its rows stay in the first-level cache
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
