@@ -142,7 +142,10 @@ def _rules(plan: NDArray[np.int64]) -> Rules:
 @kernel
 def _view(plan: NDArray[np.int64]) -> View:
     v = plan[VIEW:WHERE]
-    return View(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16], v[17])
+    return View(
+        *(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9]),
+        *(v[10], v[11], v[12], v[13], v[14], v[15], v[16], v[17], v[18], v[19]),
+    )
 
 
 @kernel

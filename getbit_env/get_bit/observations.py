@@ -70,6 +70,8 @@ class View(NamedTuple):
     history: int
     history_rounds: int
     size: int
+    words: int  # words of 64 bits in which `observe` makes an observation without a history
+    places: int  # places of the line of which one word holds the blocks
 
 
 class Record(NamedTuple):
@@ -142,6 +144,8 @@ class Layout:
         self.game_fields = _place(game, self.block * variant.robots)
         self.size = self.block * variant.robots + sum(size for _, size, _ in game)
 
+        words = -(-variant.robots // (63 // self.block))  # a bit is left for the first round
+
         def at(fields: dict[str, Field], name: str) -> int:
             return fields[name].start if name in fields else -1
 
@@ -164,6 +168,8 @@ class Layout:
             history=at(self.game_fields, "start"),
             history_rounds=self.history_rounds,
             size=self.size,
+            words=words,
+            places=-(-variant.robots // words),
         )
 
     def blocks(self, observation: NDArray[T]) -> NDArray[T]:
@@ -281,7 +287,7 @@ class Words(NamedTuple):
 
     seen: NDArray[
         np.uint64
-    ]  # [P * W, LOOK] the W words of each viewer: the blocks of `_places` places a word, then the first round
+    ]  # [P * W, LOOK] the W words of each viewer: the blocks of `View.places` places a word, then the first round
     legal: NDArray[np.uint64]  # [P, LOOK] the masks of all players one after the other, as many to a word as it holds whole
     front: NDArray[np.uint64]  # [P, LOOK] place of a player's frontmost robot in the line
     row: NDArray[np.uint64]  # [6, LOOK]
@@ -290,21 +296,7 @@ class Words(NamedTuple):
 def new_words(layout: Layout, games: int = LOOK) -> Words:
     """Allocate what `observe` works in, for so many games or more."""
     players, view = layout.variant.players, layout.view
-    return Words(*(np.zeros((rows, min(games, LOOK)), np.uint64) for rows in (players * _words(view), players, players, 6)))
-
-
-@part
-def _words(view: View) -> int:
-    """Words that hold an observation without a history."""
-    robots, most = view.players * view.robots_per_player, 63 // view.block  # a bit is left for the first round
-    return (robots + most - 1) // most
-
-
-@part
-def _places(view: View) -> int:
-    """Places of the line of which a word holds the blocks."""
-    robots, words = view.players * view.robots_per_player, _words(view)
-    return (robots + words - 1) // words
+    return Words(*(np.zeros((rows, min(games, LOOK)), np.uint64) for rows in (players * view.words, players, players, 6)))
 
 
 @part
@@ -374,7 +366,7 @@ def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own:
 @part
 def _see(view: View, games: Games, record: Record, words: Words, start: int, stop: int) -> None:
     """Make all observations, as if all looked on."""
-    n, count, places = stop - start, _words(view), _places(view)
+    n, count, places = stop - start, view.words, view.places
     block, own, at, here, placed = words.row[1, :n], words.row[2, :n], words.row[3, :n], words.row[4, :n], words.row[5, :n]
     rounds, first_round = games.rounds[start:stop], np.uint64(view.first_round - (count - 1) * places * view.block)
     words.seen[:] = 0
@@ -405,7 +397,7 @@ def _see(view: View, games: Games, record: Record, words: Words, start: int, sto
 @part
 def _choose(view: View, games: Games, show: NDArray[np.uint8], words: Words, start: int, stop: int) -> None:
     """Make all masks, and take from the observations of those who have nothing to choose what `show` does not let them see."""
-    n, each, count = stop - start, view.robots_per_player, _words(view)
+    n, each, count = stop - start, view.robots_per_player, view.words
     playing, choosing, mask = words.row[0, :n], words.row[1, :n], words.row[2, :n]
     show = show[start:stop]
     actions = view.cards**each
@@ -492,7 +484,7 @@ def _spread(
     stop: int,
 ) -> None:
     """Write the words to where they belong, a number for each bit."""
-    count, size, width = _words(view), view.first_round + 1, _places(view) * view.block
+    count, size, width = view.words, view.first_round + 1, view.places * view.block
     for g in range(start, stop):
         if show[g] == 0:
             continue
