@@ -11,8 +11,10 @@ from pathlib import Path
 from tqdm import tqdm
 
 from getbit_env.bots import BOTS
+from getbit_env.exact.agents import PositionAgent
 from getbit_env.games import find_variant
 from getbit_env.get_bit.variants import Reward, Variant, standard_variant
+from getbit_env.loading import load_agent
 from getbit_env.match.ratings import Rating, rate
 from getbit_env.match.runner import LINES
 from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_tables, mixed_tables, play_tournament
@@ -21,7 +23,12 @@ from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cro
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m eval.tournament", description=__doc__)
-    parser.add_argument("agents", nargs="+", metavar="NAME", help=f"a bot ({', '.join(BOTS)}), a run's folder, or module:attribute")
+    parser.add_argument(
+        "agents",
+        nargs="+",
+        metavar="NAME",
+        help=f"a bot ({', '.join(BOTS)}), a trained agent, equilibrium, a run's folder, module:attribute, recall: and one of these",
+    )
     parser.add_argument("--players", type=int, help="the standard game for so many (default 4)")
     parser.add_argument("--variant", help="a variant by name, such as 4p-memory")
     parser.add_argument(
@@ -42,8 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         variant = _variant(options.players, options.variant)
         folder = options.output or Path("runs/tournament") / f"{variant}-lines{options.lines}-seed{options.seed}"
+        _look_over(options.agents, variant)
         result = _play(options, variant, folder / "tournament.json")
-    except ValueError as error:
+    except (ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
         sys.stderr.write("broken off; the same command goes on from here\n")
@@ -63,6 +71,19 @@ def _variant(players: int | None, name: str | None) -> Variant:
     if players is not None and players != variant.players:
         raise ValueError(f"--players {players} and --variant {name} contradict each other")
     return variant
+
+
+def _look_over(names: Sequence[str], variant: Variant) -> None:
+    """Refuse what plays by a table that is not there, and would lose all of its matches.
+
+    Raises:
+        ValueError: a name stands for no agent, or its table can't be used.
+        FileNotFoundError: its table was not made yet.
+    """
+    for name in names:
+        agent = load_agent(name)
+        if isinstance(agent, PositionAgent):
+            agent.positions_of(variant)
 
 
 def _play(options: argparse.Namespace, variant: Variant, file: Path) -> TournamentResult:

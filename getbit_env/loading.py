@@ -79,7 +79,9 @@ def load_agent(spec: str) -> Agent:
     if colon:
         return _import_agent(spec, module, attribute)
     known = ", ".join([*bots, *shipped_agents(), EQUILIBRIUM])
-    raise ValueError(f"no agent {spec!r}: it is none of {known}, no folder, no file .npz, and not module:attribute")
+    raise ValueError(
+        f"no agent {spec!r}: it is none of {known}, no folder, no file .npz, not module:attribute, nor {RECALL} before one of these"
+    )
 
 
 def _import_agent(spec: str, module: str, attribute: str) -> Agent:

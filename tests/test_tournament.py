@@ -212,11 +212,13 @@ def test_the_command_names_its_folder_by_what_it_plays(
         (["random", "lowest", "--players", "3", "--variant", "4p"], "--players 3 and --variant 4p contradict each other"),
         (["random", "lowest", "--variant", "four"], "no variant 'four'"),
         (["random", "lowest", "--lines", "2"], "lines is 4 or more"),
+        (["random", "equilibrium", "--players", "2"], "`python -m eval.solve` makes it"),
     ],
 )
 def test_the_command_says_what_is_wrong(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GETBIT_ENV_CACHE", str(tmp_path / "cache"))
     with pytest.raises(SystemExit) as stopped:
         command.main([*arguments, "--output", str(tmp_path / "out")])
     assert stopped.value.code == 2
