@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,14 @@ def test_examples_of_the_readme_run(tmp_path: Path) -> None:
         assert "1_000_000" not in block or block.count("1_000_000") == 1
         exec(block.replace("1_000_000", "32_768"), {})
     sys.path.remove(str(tmp_path))
+
+
+def test_the_example_of_many_games_runs() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "environment.md").read_text(), re.DOTALL)
+    found: dict[str, Any] = {}
+    exec(block, found)
+    assert found["won"].sum() > 4096  # in a hundred rounds every game is over more than once
+    assert (found["won"] > 0).all()
 
 
 def test_what_pip_installs_is_the_package_alone_and_plays(tmp_path: Path) -> None:
