@@ -148,7 +148,9 @@ def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
     (tmp_path / "bad.npz").write_bytes(b"no table")
     with pytest.raises(ValueError, match="damaged or no table"):
         load_agent(str(tmp_path / "bad.npz"))
-    with pytest.raises(ValueError, match=r"none of random, .*, equilibrium, no folder, no file \.npz, not module:attribute, nor recall: "):
+    with pytest.raises(
+        ValueError, match=r"none of random, .*, equilibrium, no folder, no file \.npz, not module:attribute, nor recall: "
+    ):
         load_agent("nobody")
     with pytest.raises(ValueError, match="only Get Bit! has a memory game"):
         load_agent("recall:sharks_two_players")
