@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from getbit_env.get_bit.memory import Batch, begin_games, gather, look, one_game, play_actions, play_cards
+from getbit_env.get_bit.batch import Batch, begin_games, gather, look, one_game, play_actions, play_cards
 from getbit_env.get_bit.notation import check_line
 from getbit_env.get_bit.observations import Layout, Options, new_record, new_words, observe, record_start
 from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, random_bits, start_games

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from getbit_env._compiled import kernel, lean_kernel, part
 
-BLOCK = 2048  # games that one pass works on: its rows stay in the first-level cache
+BLOCK = 2048  # games that one pass works on: what a loop does once does not count, and its rows stay in a near cache
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -92,7 +92,9 @@ def new_scratch(robots: int, games: int = BLOCK) -> Scratch:
 
 
 # --- a round, in the order of the rulebook --------------------------------------------------------------------------------
-# Inside a block a condition is a byte: 0, or 255 so that `&` selects.
+# Inside a block a condition is a byte: 0, or 255 so that `&` selects. Loops are short, since the compiler has to check that what a
+# loop writes overlaps nothing else in it, and makes no vectors where that would be more than a few checks; and what is compared or
+# kept in between is made a byte again (`np.uint8`, a row of its own), since a sum of bytes is a whole number of 64 bits.
 
 
 @part
@@ -179,10 +181,9 @@ def _get_bit(rules: Rules, games: Games, scratch: Scratch, outcome: Outcome, sta
         for g in range(n):  # G4.3: a bitten robot moves to the front and those ahead of it move one back
             place[g] = (ahead[g] + (survives[g] & (ahead[g] < back[g]))) & ((survives[g] & bitten[g]) - 1)
         for g in range(n):
+            # G5.1: `fewer` is empty if the hand is down to `pick_up_at` cards or fewer
             fewer = np.uint8(hand[g] & (hand[g] - 1))
-            fewer = np.uint8(
-                fewer & ((fewer - 1) | stop_at_one)
-            )  # G5.1: now empty if the hand is down to `pick_up_at` cards or fewer
+            fewer = np.uint8(fewer & ((fewer - 1) | stop_at_one))
             takes = (limbs[g] > 0) & (bitten[g] | (fewer == 0))  # G4.4: a robot that is out takes nothing back
             hand[g] |= deck & (0 - takes)
     for g in range(n):

@@ -239,7 +239,8 @@ def look(plan: NDArray[np.int64], show: NDArray[np.uint8], size: int) -> None:
 def one_game(plan: NDArray[np.int64], asked: NDArray[np.int64], show: NDArray[np.uint8], plays: bool) -> None:
     """For a batch of one game: `play_actions` of the actions asked for, `[1, P]`, if it `plays`; and `look`.
 
-    That there is one game is known to the compiler, which leaves out all loops over games: half of the time.
+    That there is one game is known to the compiler, which leaves out all loops over games: half of the time. It calls the rules
+    itself and not the kernels above, since the compiler would work on each layer again.
     """
     rules, view, games, record = _rules(plan), _view(plan), _games(plan), _record(plan)
     if plays:
