@@ -6,21 +6,18 @@ at a time `getbit_env.sb3.GetBitVecEnv` is far faster.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from getbit_env.agent import Agent
 from getbit_env.get_bit.environment import GetBitParallelEnv, parallel_env
-from getbit_env.loading import load_agent
+from getbit_env.one_seat import OneSeat
 
 
-class GetBitEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+class GetBitEnv(OneSeat):
     """One seat of `parallel_env`. Make it with `gymnasium.make("getbit_env:getbit/GetBit-v0", opponents="random", players=4)`.
 
     Observations are the vector of `parallel_env`, `[D]` float32; actions and rewards are the same too. The mask of legal actions is
@@ -52,40 +49,15 @@ class GetBitEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ValueError: there is no such seat, or the opponents are too few or too many.
         """
-        self.game = parallel_env(render_mode=render_mode, **options)
-        self.render_mode = render_mode
-        self.layout = self.game.layout
-        others = self.game.variant.players - 1
-        if seat is not None and not 0 <= seat <= others:
-            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {seat}")
-        alike = isinstance(opponents, str | Agent)
-        listed: list[str | Agent] = [opponents] if isinstance(opponents, str | Agent) else list(opponents)
-        if not alike and len(listed) != others:
-            raise ValueError(f"there are {others} other seats, but {len(listed)} opponents")
-        self._opponents = [load_agent(one) if isinstance(one, str) else copy.deepcopy(one) for one in listed]
-        self._rows = [slice(0, others)] if alike else [slice(k, k + 1) for k in range(others)]
-        self._seat = seat
-        self._seeded = False
-        self._over = True
-        self.observation_space = spaces.Box(0, 1, (self.layout.size,), np.float32)
-        self.action_space = spaces.Discrete(self.game.variant.actions)
+        super().__init__(parallel_env(render_mode=render_mode, **options), opponents, seat, render_mode, together=True)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin a game; `options` are those of `parallel_env`'s reset."""
-        super().reset(seed=seed)
-        if seed is not None or not self._seeded:
-            self._seeded = True
-            drawn = self.np_random.integers(2**62, size=1 + len(self._opponents)).tolist()
-        else:
-            drawn = [None] * (1 + len(self._opponents))
-        players = self.game.variant.players
-        self.seat = int(self.np_random.integers(players)) if self._seat is None else self._seat
+        drawn, players = self._sit_down(seed), self.game.variant.players
         self._others = [f"player_{(self.seat + k) % players}" for k in range(1, players)]
-        self._seen, infos = self.game.reset(seed=drawn[0], options=options)
-        for agent, rows, its_seed in zip(self._opponents, self._rows, drawn[1:], strict=True):
-            agent.reset(self.layout, np.ones(rows.stop - rows.start, np.bool_), its_seed)
+        self._seen, infos = self.game.reset(seed=drawn, options=options)
         self._over = False
         return self._own(infos)
 
@@ -95,8 +67,7 @@ class GetBitEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             RuntimeError: the game is over, or was not begun.
         """
-        if self._over:
-            raise RuntimeError("the game is over, or was not begun: call reset()")
+        self._check_begun()
         actions = {f"player_{self.seat}": action}
         for agent, rows in zip(self._opponents, self._rows, strict=True):
             names = self._others[rows]
@@ -115,15 +86,8 @@ class GetBitEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What the learner may play, `[A]`; all ones when its fate is decided."""
-        return self._seen[f"player_{self.seat}"]["action_mask"].astype(np.bool_)
-
-    def render(self) -> Any:
-        """See `parallel_env`."""
-        return self.game.render()
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self.game.close()
+        mask: NDArray[np.int8] = self._seen[f"player_{self.seat}"]["action_mask"]
+        return mask.astype(np.bool_)
 
     def _own(self, infos: dict[str, dict[str, Any]]) -> tuple[NDArray[np.float32], dict[str, Any]]:
         me = f"player_{self.seat}"

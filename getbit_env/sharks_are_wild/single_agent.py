@@ -6,21 +6,18 @@ games at a time `getbit_env.sharks_are_wild.sb3.SharksAreWildVecEnv` is far fast
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from getbit_env.agent import Agent
-from getbit_env.loading import load_agent
+from getbit_env.one_seat import OneSeat
 from getbit_env.sharks_are_wild.environment import SharksAreWildEnv, raw_env
 
 
-class SharksAreWildSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+class SharksAreWildSeatEnv(OneSeat):
     """One seat of `raw_env`: `gymnasium.make("getbit_env:getbit/SharksAreWild-v0", opponents="sharks-greedy", players=2, level=2)`.
 
     A step goes from a decision of the learner to its next one, or to the end of the game; its reward is the sum of what came in
@@ -53,36 +50,13 @@ class SharksAreWildSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ValueError: there is no such seat, or the opponents are too few or too many.
         """
-        self.game = raw_env(render_mode=render_mode, **options)
-        self.render_mode = render_mode
-        self.layout = self.game.layout
-        others = self.game.variant.players - 1
-        if seat is not None and not 0 <= seat <= others:
-            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {seat}")
-        listed: list[str | Agent] = [opponents] * others if isinstance(opponents, str | Agent) else list(opponents)
-        if len(listed) != others:
-            raise ValueError(f"there are {others} other seats, but {len(listed)} opponents")
-        self._opponents = [load_agent(one) if isinstance(one, str) else copy.deepcopy(one) for one in listed]
-        self._seat = seat
-        self._seeded = False
-        self._over = True
-        self.observation_space = spaces.Box(0, 1, (self.layout.size,), np.float32)
-        self.action_space = spaces.Discrete(self.game.variant.actions)
+        super().__init__(raw_env(render_mode=render_mode, **options), opponents, seat, render_mode, together=False)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin a game; `options` are those of `raw_env`'s reset. The others play until the learner has something to decide."""
-        super().reset(seed=seed)
-        drawn: list[Any] = [None] * (1 + len(self._opponents))
-        if seed is not None or not self._seeded:
-            self._seeded = True
-            drawn = self.np_random.integers(2**62, size=1 + len(self._opponents)).tolist()
-        players = self.game.variant.players
-        self.seat = int(self.np_random.integers(players)) if self._seat is None else self._seat
-        for agent, its_seed in zip(self._opponents, drawn[1:], strict=True):
-            agent.reset(self.layout, np.ones(1, np.bool_), its_seed)
-        self.game.reset(seed=drawn[0], options=options)
+        self.game.reset(seed=self._sit_down(seed), options=options)
         while not self._play_on():  # a game that was lost before there was anything to decide is none
             self.game.reset()
         return self._own()
@@ -93,8 +67,7 @@ class SharksAreWildSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             RuntimeError: the game is over, or was not begun.
         """
-        if self._over:
-            raise RuntimeError("the game is over, or was not begun: call reset()")
+        self._check_begun()
         self.game.step(action)
         me = f"player_{self.seat}"
         replaced = self.game.infos[me]["illegal_action"]
@@ -107,14 +80,6 @@ class SharksAreWildSeatEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """What the learner may do, `[A]`; all ones when the game is over."""
         mask: NDArray[np.int8] = self.game.observe(f"player_{self.seat}")["action_mask"]
         return mask.astype(np.bool_)
-
-    def render(self) -> Any:
-        """See `raw_env`."""
-        return self.game.render()
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self.game.close()
 
     def _play_on(self) -> bool:
         """The others play until the learner decides, or the game is over; says whether it is not. Rewards come at its end only."""
