@@ -106,6 +106,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error(f"--rounds is at least 1, not {options.rounds}")
+    try:
+        result = _measured(parser, options)
+    except KeyboardInterrupt:
+        print("broken off; nothing is kept of it", file=sys.stderr)
+        sys.exit(130)
+    print(json.dumps(result) if options.json else as_text(result))
+
+
+def _measured(parser: argparse.ArgumentParser, options: argparse.Namespace) -> dict[str, Any]:
     about = provenance()
     result: dict[str, Any]
     if options.first_use:
@@ -126,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             parser.error(f"nothing has {options.only!r} in its name; there are: {'; '.join(workloads)}")
         result = {"what": what, **summary(chosen, measure(chosen, options.rounds, options.peers), ratios)}
     result["about"] = {**about, "rounds": str(options.rounds)}
-    print(json.dumps(result) if options.json else as_text(result))
+    return result
 
 
 def as_text(result: Mapping[str, Any]) -> str:

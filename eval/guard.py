@@ -166,7 +166,7 @@ def compare(stored: Mapping[str, float], counts: Mapping[str, float]) -> tuple[l
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 1: something takes more instructions; 2: it can't be told."""
+    """The command; 1: something takes more instructions; 2: it can't be told; 130: broken off."""
     parser = argparse.ArgumentParser(prog="python -m eval.guard", description=__doc__)
     parser.add_argument("--update", action="store_true", help="keep the counts of the present code")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
@@ -187,7 +187,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{name} {there.get(name, 'unknown')} (here {number})" for name, number in here.items() if there.get(name) != number
         )
         parser.error(f"{STORED.name} was made with {differ}: install that, or keep the counts of older code with --update first")
-    counts = counted(names)
+    try:
+        counts = counted(names)
+    except KeyboardInterrupt:
+        print("broken off; nothing is kept of it", file=sys.stderr)
+        return 130
     rows, worse = compare(kept.get("instructions", {}), counts)
     print("\n".join(rows))
     if options.update:

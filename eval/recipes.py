@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -197,14 +197,13 @@ def judge(policy: Path, tables: Sequence[str], positions: Positions) -> dict[str
     return found
 
 
-def compare(minutes: float, seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """Train both and judge them: a row for each recipe and seed."""
+def compare(minutes: float, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Train both and judge them: a row for each recipe and seed, as they are ready."""
     from train.run import Common
 
     defaults = Common()
     rates = in_a_process(1, 3)["samples_per_second"]
     positions = Positions(defaults.game)
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             for recipe in TURNS:
@@ -214,8 +213,7 @@ def compare(minutes: float, seeds: Sequence[int]) -> list[dict[str, Any]]:
                 curve = [{"minutes": at, **judge(copy, [], positions)} for at, copy in copies]
                 last = judge(copies[-1][1], defaults.evaluation_tables, positions)
                 run = {"recipe": recipe, "seed": seed, "minutes": copies[-1][0]}
-                rows.append({**run, **last, "curve": curve})
-    return rows
+                yield {**run, **last, "curve": curve}
 
 
 # --- the command -------------------------------------------------------------------------------------------------------------
@@ -269,21 +267,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.minutes is not None and options.minutes <= 0:
         parser.error(f"--minutes is over 0, not {options.minutes:g}")
     if options.in_this_process:
-        print(json.dumps(measure(options.in_this_process, options.rounds)))
+        try:
+            print(json.dumps(measure(options.in_this_process, options.rounds)))
+        except KeyboardInterrupt:  # Ctrl-C reaches both processes, and the other one tells
+            sys.exit(130)
         return
-    if options.minutes is None:
-        speed = [in_a_process(threads, options.rounds) for threads in options.threads]
-        found: dict[str, Any] = {"speed": speed}
-    else:
-        found = {"strength": compare(options.minutes, options.seeds)}
+    what, rows, broken_off = "strength" if options.minutes else "speed", list[dict[str, Any]](), False
+    try:
+        if options.minutes is None:
+            rows.extend(in_a_process(threads, options.rounds) for threads in options.threads)
+        else:
+            for row in compare(options.minutes, options.seeds):
+                rows.append(row)  # one by one, so that what is ready is not lost
+    except KeyboardInterrupt:
+        broken_off = True
     if options.json:
-        print(json.dumps({"about": provenance(), **found}))
-        return
-    if "speed" in found:
-        print_speed(found["speed"])
-    else:
-        print_strength(found["strength"])
-    print("\n" + ", ".join(f"{key} {value}" for key, value in provenance().items()))
+        print(json.dumps({"about": provenance(), what: rows}))
+    elif rows:
+        (print_speed if what == "speed" else print_strength)(rows)
+        print("\n" + ", ".join(f"{key} {value}" for key, value in provenance().items()))
+    if broken_off:
+        said = ", ".join(f"{row['recipe']} seed {row['seed']}" if "seed" in row else f"threads {row['threads']}" for row in rows)
+        print(f"broken off; ready was: {said or 'nothing'}", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":
