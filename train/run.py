@@ -369,6 +369,6 @@ def _draw_learning(folder: Path, share: float) -> None:
         axes.fill_between(frames, [float(row["low"]) for row in mine], [float(row["high"]) for row in mine], alpha=0.2)
     axes.axhline(share, color="grey", linewidth=1, linestyle="--", label="equal share")
     axes.set(xlabel="decisions trained on (millions)", ylabel="win rate of one seat", title=folder.name, ylim=(0, None))
-    axes.legend(fontsize="small")
+    figure.legend(loc="outside right upper", fontsize="small", frameon=False)
     figure.savefig(folder / "learning.png", dpi=120)
     plt.close(figure)
