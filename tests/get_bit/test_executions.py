@@ -98,6 +98,31 @@ def test_parts_of_a_batch_and_single_games_are_as_the_whole_batch(name):
     assert ended == size
 
 
+@pytest.mark.parametrize("name", ["2p", "3p-memory", "4p", "7p-memory"])
+def test_an_engine_of_one_game_plays_and_sees_as_a_batch_does(name):
+    """The one game has a kernel of its own."""
+    variant = parse_variant(name)
+    options = Options(last=True, identity=True, history=True)
+    batch, one = (Engine(variant, size, seed=4, options=options, reward="placement", limb_reward=-0.1) for size in (3, 1))
+    rng = np.random.default_rng(0)
+    for engine in (batch, one):
+        engine.start()
+        engine.observe()
+    for number in range(3 * variant.most_rounds):
+        actions = rng.integers(0, variant.actions, (3, variant.players))
+        batch.play(actions)
+        batch.observe()
+        one.play_and_observe_one(actions[:1])
+        for got, wanted in zip((*one.state, *one.outcome, *one.record), (*batch.state, *batch.outcome, *batch.record), strict=True):
+            np.testing.assert_array_equal(got, wanted[..., :1])
+        for field in ("observation", "action_mask", "actions", "replaced", "counters"):
+            np.testing.assert_array_equal(getattr(one, field), getattr(batch, field)[:1], err_msg=f"{field}, round {number}")
+        for engine in (batch, one):
+            if engine.outcome.over[0]:
+                engine.start(engine.outcome.over)
+    assert one.counters[0] > 1
+
+
 def test_games_outside_the_part_are_not_touched():
     variant = parse_variant("4p")
     outside = np.r_[0:10, 30:50]
