@@ -3,15 +3,15 @@
 `AGENTS` says of every name that `getbit_env.load_agent` knows what it is.
 """
 
-from getbit_env.bots import BOTS
-from getbit_env.games import OTHERS
-from getbit_env.loading import EQUILIBRIUM, bots_of, load_agent, shipped_agents
+from getbit_env.agent_registry import load_agent, shipped_agents
+from getbit_env.game_registry import find_game, game_ids
+
+GAMES = [find_game(game_id) for game_id in game_ids()]
 
 AGENTS: dict[str, str] = {
-    **{name: f"bot: {(maker.__doc__ or '').splitlines()[0]}" for name, maker in BOTS.items()},
-    **{name: f"bot: {(bot.__doc__ or '').splitlines()[0]}" for game in OTHERS for name, bot in bots_of(game).items()},
+    **{name: f"bot: {(bot.__doc__ or '').splitlines()[0]}" for game in GAMES for name, bot in game.bots.items()},
     **{name: f"trained: agents/{name}/card.md" for name in shipped_agents()},
-    EQUILIBRIUM: "solved: docs/exact.md; `python -m eval.solve` first",
+    **{name: "solved: docs/exact.md; `python -m eval.solve` first" for game in GAMES for name in game.named_agents},
 }
 
 __all__ = ["AGENTS", "load_agent"]

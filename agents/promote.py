@@ -14,12 +14,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from agents import AGENTS
+from getbit_env.agent_registry import shipped_agents
 from getbit_env.exact import Positions, exploitability
-from getbit_env.games import game_of
+from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import ID
-from getbit_env.loading import EQUILIBRIUM, bots_of
 from getbit_env.match import MatchResult, play_match
-from getbit_env.network import FILE, NetworkAgent, load_network
+from getbit_env.network import POLICY_FILE, NetworkAgent, load_network
 
 ROOT = Path(__file__).parent
 MOST_BYTES = 1_000_000
@@ -28,7 +29,7 @@ MOST_BYTES = 1_000_000
 def exact(agent: NetworkAgent) -> str:
     """What is known of it exactly, or why nothing is."""
     try:
-        result = exploitability(agent, Positions(agent.variant), name=agent.name)
+        result = exploitability(agent, Positions(find_variant(agent.variant.name)), name=agent.name)
     except ValueError as error:  # the game is too large, or it does not play by the position alone
         return f"Its exploitability can't be computed exactly: {error}"
     unit = "payoff, in -1..1" if agent.variant.players == 2 else f"chance of winning, equal share {1 / agent.variant.players:.3f}"
@@ -57,8 +58,8 @@ def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about
         f"Plays {agent.variant} from {agent.options}; tanh layers of {widths}, {size / 1024:.0f} KiB; after "
         f"{int(agent.about['frames']):,} decisions of self-play. `getbit_env.load_agent({agent.name!r})`",
         "",
-        f"One seat against {players - 1} of a kind, in every rotation of the seats; wins with 95 % intervals over starting lines; "
-        f"the equal share is {1 / players:.3f}. {some.lines} lines a table.",
+        f"One seat against {players - 1} of a kind, in every rotation of the seats; wins with 95 % intervals over starts; "
+        f"the equal share is {1 / players:.3f}. {some.starts} starts a table.",
         "",
         "| table of | wins | payoff |",
         "| --- | --- | --- |",
@@ -75,13 +76,13 @@ def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about
     return "\n".join(lines) + "\n"
 
 
-def promote(run: Path, name: str, lines: int) -> Path:
+def promote(run: Path, name: str, starts: int) -> Path:
     """Do it.
 
     Args:
         run: folder of a finished run.
         name: of the agent.
-        lines: starting lines a table.
+        starts: starts a table.
 
     Returns:
         The agent's folder.
@@ -91,25 +92,25 @@ def promote(run: Path, name: str, lines: int) -> Path:
     """
     if not (run / "card.md").exists():
         raise ValueError(f"{run} is no finished run: it has no card.md")
-    if name in bots_of(name) or name == EQUILIBRIUM or not name.isidentifier():
-        raise ValueError(f"{name!r} can't be the name of an agent: a word that is not the name of a bot, nor {EQUILIBRIUM!r}")
-    size = (run / FILE).stat().st_size
+    if name in AGENTS.keys() - set(shipped_agents()) or not name.isidentifier():
+        raise ValueError(f"{name!r} can't be the name of a trained agent: it is no identifier, or the name of another agent")
+    size = (run / POLICY_FILE).stat().st_size
     if size > MOST_BYTES:
-        raise ValueError(f"{run / FILE} has {size:,} bytes; agents that ship have at most {MOST_BYTES:,}")
-    agent = load_network(run / FILE, name)
+        raise ValueError(f"{run / POLICY_FILE} has {size:,} bytes; agents that ship have at most {MOST_BYTES:,}")
+    agent = load_network(run / POLICY_FILE, name)
     config = json.loads((run / "config.json").read_text())
     others = agent.variant.players - 1
     results = {}
-    for bot in tqdm(bots_of(agent.variant.name), file=sys.stderr):
-        results[bot] = play_match([agent, *[bot] * others], agent.variant, lines=lines, seed=config["config"]["seed"] + 2)
+    for bot in tqdm(game_of(agent.variant).bots, file=sys.stderr):
+        results[bot] = play_match([agent, *[bot] * others], agent.variant, starts=starts, seed=config["config"]["seed"] + 2)
     folder = ROOT / name
     folder.mkdir(exist_ok=True)
-    for file in (FILE, "learning.png", "config.json"):
+    for file in (POLICY_FILE, "learning.png", "config.json"):
         shutil.copy(run / file, folder / file)
     with (run / "metrics.csv").open() as metrics:
         seconds = float(list(csv.DictReader(metrics))[-1]["seconds"])
     about = {**config["about"], "seed": str(config["config"]["seed"]), "took": f"{seconds / 60:.0f} minutes"}
-    (folder / FILE).chmod(0o644)
+    (folder / POLICY_FILE).chmod(0o644)
     known = exact(agent) if game_of(agent.variant).id == ID else "Exact exploitability is for Get Bit! alone."
     (folder / "card.md").write_text(card(agent, results, known, about, size))
     return folder
@@ -120,10 +121,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m agents.promote", description=__doc__)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("name", help="of the agent, as `load_agent` will know it")
-    parser.add_argument("--lines", type=int, default=600, help="starting lines a table (%(default)s)")
+    parser.add_argument("--starts", type=int, default=600, help="starts a table (%(default)s)")
     options = parser.parse_args()
     try:
-        folder = promote(options.run, options.name, options.lines)
+        folder = promote(options.run, options.name, options.starts)
     except ValueError as error:
         parser.error(str(error))
     sys.stderr.write(f"{folder} is ready to commit\n")

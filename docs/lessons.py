@@ -21,16 +21,16 @@ from docs.lesson_pictures import draw_all
 from docs.tables import ROOT, written
 from eval.solve import progress_bar, say
 from getbit_env import load_agent
-from getbit_env._compiled import kernel
-from getbit_env.bots import BOTS
+from getbit_env.agent_registry import shipped_agents
+from getbit_env.core.compiled import kernel
 from getbit_env.exact import Equilibrium, Exploitability, ManySolution, Positions, Solution, exploitability, solved
 from getbit_env.exact.matrix_game import solve_matrix
 from getbit_env.exact.positions import AT_ONCE, Progress, Workers, expand, new_work, silent
 from getbit_env.exact.two_players import PATTERNS, Stage, new_stage
+from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.notation import print_position
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import Variant, standard_variant
-from getbit_env.loading import shipped_agents
 
 PAGE = ROOT / "docs" / "lessons.md"
 FIGURES = ROOT / "docs" / "lessons.json"

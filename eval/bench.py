@@ -21,7 +21,7 @@ from tqdm import tqdm
 from eval.first_use import as_rows, measure_first_use
 from eval.peers import BATCH, PEERS, SCALAR, peer_versions
 from eval.workloads import RATIOS, WORKLOADS, Block, engine_steps
-from getbit_env.provenance import provenance
+from getbit_env.core.provenance import provenance
 
 SECONDS = 0.5  # that a measurement takes at least
 SIZES = tuple(4**k for k in range(9))  # games per batch

@@ -38,10 +38,10 @@ def main() -> None:
             ["--resume", str(folder)] if begun else ["--players", "4", "--frames", str(options.frames), "--output", str(folder)]
         )
         run("train.selfplay", *chosen)
-    run("eval.tournament", str(folder), *BOTS, "--lines", str(LINES), "--output", str(folder / "tournament"))
+    run("eval.tournament", str(folder), *BOTS, "--starts", str(LINES), "--output", str(folder / "tournament"))
 
     agent = str(folder)  # the tables were just played: this only reads them
-    result = play_tournament([agent, *BOTS], lines=LINES, path=folder / "tournament" / "tournament.json")
+    result = play_tournament([agent, *BOTS], starts=LINES, path=folder / "tournament" / "tournament.json")
     random, lowest = result.win(agent, "random"), result.win(agent, "lowest")
     passed = random.mean >= 0.33 and (lowest.low if lowest.low is not None else lowest.mean) > 0.25
     print(f"""

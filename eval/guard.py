@@ -44,7 +44,7 @@ GUARDED: dict[str, tuple[str, float, Callable[[], Block]]] = {
     "match of random, highest, counter, lookahead": (
         "game",
         INTERPRETED,
-        lambda: matches("random", "highest", "counter", "lookahead", lines=48),
+        lambda: matches("random", "highest", "counter", "lookahead", starts=48),
     ),
     "MonteCarlo, 4 players": ("playout", COMPILED, lambda: monte_carlo(4, games=2)),
     "solver, 2 players": ("position", COMPILED, lambda: solver("2p-3c-pick1-2l", chunks=2)),

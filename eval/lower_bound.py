@@ -5,7 +5,7 @@
 
 For games that are too large for `eval.exploitability`, and for agents that it refuses: with memory, other observations, or slow.
 MaskablePPO plays one seat against the frozen agent in all others, and sees what the agent sees; in memory games it remembers all
-rounds. The best of its policies, which plays its likeliest actions, is then measured on lines that it was not chosen by. No figure
+rounds. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not chosen by. No figure
 of this command is an upper bound: an agent can be worse than it says.
 """
 
@@ -32,14 +32,14 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from tqdm import tqdm
 
 from eval.solve import add_variant_arguments, at_least_one, interruptible, variant_of
-from getbit_env.agent import Agent
+from getbit_env.agent_registry import load_agent
+from getbit_env.core.agent import Agent
+from getbit_env.core.provenance import provenance
 from getbit_env.get_bit.observations import Options
+from getbit_env.get_bit.recall import PerfectRecall, Recall
 from getbit_env.get_bit.variants import Variant
-from getbit_env.loading import load_agent
 from getbit_env.match import Estimate, play_match
-from getbit_env.network import FILE, NetworkAgent, save_network
-from getbit_env.provenance import provenance
-from getbit_env.recall import PerfectRecall, Recall
+from getbit_env.network import POLICY_FILE, NetworkAgent, save_network
 from getbit_env.sb3 import GetBitVecEnv, network_of
 
 GAMES, ROLLOUT = 256, 32
@@ -100,7 +100,7 @@ def lower_bound(
     frames: int,
     *,
     seed: int = 0,
-    lines: int = 2400,
+    starts: int = 2400,
     network: Sequence[int] = (128, 128),
     quiet: bool = False,
 ) -> LowerBound:
@@ -111,17 +111,23 @@ def lower_bound(
         variant: the game.
         frames: decisions to train on.
         seed: of everything.
-        lines: starting lines of the measurement, each in every rotation of the seats.
+        starts: starts of the measurement, each in every rotation of the seats.
         network: widths of the responder's tanh layers.
         quiet: no progress bar.
 
     Returns:
-        The best of the policies that were tried on the way, measured on lines that it was not chosen by.
+        The best of the policies that were tried on the way, measured on starts that it was not chosen by.
     """
     torch.set_num_threads(1)
     options = getattr(agent, "options", None) or Options()
     games = GetBitVecEnv(
-        GAMES, agent, variant=variant, seed=seed, observe_last=options.last, identity=options.identity, history=options.history
+        GAMES,
+        agent,
+        variant=variant,
+        seed=seed,
+        observe_last=options.observe_last,
+        identity=options.identity,
+        history=options.history,
     )
     model = MaskablePPO(
         "MlpPolicy",
@@ -136,9 +142,9 @@ def lower_bound(
         device="cpu",
     )
 
-    def measure(network: NetworkAgent, lines: int, seed: int) -> Estimate:
+    def measure(network: NetworkAgent, starts: int, seed: int) -> Estimate:
         responder = PerfectRecall(network) if variant.memory else network
-        match = play_match([responder, *[agent] * (variant.players - 1)], variant, lines=lines, seed=seed)
+        match = play_match([responder, *[agent] * (variant.players - 1)], variant, starts=starts, seed=seed)
         standing = match[match.line_up[0]]  # the agent may be called responder as well
         return standing.payoff if variant.players == 2 else standing.win
 
@@ -154,12 +160,12 @@ def lower_bound(
             bar.update(GAMES * ROLLOUT)
             if rollout % 8 == 0 or rollout == rollouts:
                 candidate = likeliest(network_of(model, "responder"))
-                reached = measure(candidate, lines // 4, seed).mean
+                reached = measure(candidate, starts // 4, seed).mean
                 bar.set_postfix(reached=f"{reached:.3f}")
                 if reached > score:
                     best, score = candidate, reached
     own = 0.0 if variant.players == 2 else 1 / variant.players
-    return LowerBound(measure(best, lines, seed + 1), own, best, model.num_timesteps)
+    return LowerBound(measure(best, starts, seed + 1), own, best, model.num_timesteps)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -171,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add_variant_arguments(parser, players=4)
     parser.add_argument("--frames", type=at_least_one, default=2_000_000, help="decisions to train the responder on (%(default)s)")
-    parser.add_argument("--lines", type=at_least_one, default=2400, help="starting lines of the measurement (%(default)s)")
+    parser.add_argument("--starts", type=at_least_one, default=2400, help="starts of the measurement (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the responder, as an agent")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -180,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         variant = variant_of(options)
         agent = load_agent(options.agent)
         with interruptible():
-            found = lower_bound(agent, variant, options.frames, seed=options.seed, lines=options.lines)
+            found = lower_bound(agent, variant, options.frames, seed=options.seed, starts=options.starts)
     except (ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
@@ -196,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.save is not None:
         try:
             options.save.mkdir(parents=True, exist_ok=True)
-            save_network(options.save / FILE, found.responder)
+            save_network(options.save / POLICY_FILE, found.responder)
         except (OSError, SafetensorError) as error:
             print(f"error: the responder can't be written to {options.save}: {error}", file=sys.stderr)
             return 1

@@ -29,10 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from getbit_env.core.provenance import provenance
 from getbit_env.exact import Positions, exploitability
 from getbit_env.match import play_match
 from getbit_env.network import load_network
-from getbit_env.provenance import provenance
 
 OURS, SB3 = "train.ppo", "train.selfplay"
 LINES = 2400
@@ -192,7 +192,7 @@ def judge(policy: Path, tables: Sequence[str], positions: Positions) -> dict[str
     found: dict[str, Any] = {"frames": int(agent.about["frames"]), "gain": exploitability(agent, positions, name="learner").gain}
     others = agent.variant.players - 1
     for table in tables:
-        win = play_match([agent, *[table] * others], agent.variant, lines=LINES, seed=1)["learner"].win
+        win = play_match([agent, *[table] * others], agent.variant, starts=LINES, seed=1)["learner"].win
         found[table] = {"win": win.mean, "low": win.low, "high": win.high}
     return found
 

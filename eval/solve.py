@@ -21,7 +21,7 @@ from tqdm import tqdm
 from getbit_env.exact.many_players import ManySolution
 from getbit_env.exact.positions import Progress
 from getbit_env.exact.solving import solved
-from getbit_env.exact.tables import cache_folder, table_path
+from getbit_env.exact.stored_results import cache_folder, solution_path
 from getbit_env.exact.two_players import Solution
 from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
 
@@ -129,7 +129,7 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         say(f"error: {cache_folder()} can't be written to ({error}); what it holds is used when the command is given again")
         return 1
-    path = table_path(variant)
+    path = solution_path(variant)
     seconds, size = time.perf_counter() - begun, path.stat().st_size
     common = {
         "variant": variant.name,

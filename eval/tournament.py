@@ -10,13 +10,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from getbit_env.bots import BOTS
+from getbit_env.agent_registry import load_agent
 from getbit_env.exact.agents import PositionAgent
-from getbit_env.games import find_variant
+from getbit_env.game_registry import find_variant
+from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.variants import Reward, Variant, standard_variant
-from getbit_env.loading import load_agent
 from getbit_env.match.ratings import Rating, rate
-from getbit_env.match.runner import LINES
+from getbit_env.match.runner import STARTS
 from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_tables, mixed_tables, play_tournament
 
 
@@ -31,9 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--players", type=int, help="the standard game for so many (default 4)")
     parser.add_argument("--variant", help="a variant by name, such as 4p-memory")
-    parser.add_argument(
-        "--lines", type=int, default=LINES, help="starting lines a table, each in all rotations (default %(default)s)"
-    )
+    parser.add_argument("--starts", type=int, default=STARTS, help="starts a table, each in all rotations (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--reward", default="win", choices=[r.value for r in Reward], help="what finishing places pay (default %(default)s)"
@@ -48,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         variant = _variant(options.players, options.variant)
-        folder = options.output or Path("runs/tournament") / f"{variant}-lines{options.lines}-seed{options.seed}"
+        folder = options.output or Path("runs/tournament") / f"{variant}-starts{options.starts}-seed{options.seed}"
         _look_over(options.agents, variant)
         result = _play(options, variant, folder / "tournament.json")
     except (ValueError, FileNotFoundError) as error:
@@ -101,7 +99,7 @@ def _play(options: argparse.Namespace, variant: Variant, file: Path) -> Tourname
         return play_tournament(
             options.agents,
             variant,
-            lines=options.lines,
+            starts=options.starts,
             seed=options.seed,
             reward=options.reward,
             mixed=options.mixed,

@@ -13,25 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import getbit_env
-from getbit_env._compiled import kernel
-from getbit_env.bots.search import PLAYOUTS, MonteCarlo, read_position
-from getbit_env.exact import Solution, TableError
+from getbit_env.core.compiled import kernel
+from getbit_env.core.streams import game_streams, random_bits
+from getbit_env.exact import Solution, StoredResultError
 from getbit_env.exact.positions import AT_ONCE, expand
 from getbit_env.exact.two_players import _solve_positions, load_solution, new_stage, solve_two_players
-from getbit_env.get_bit.engine import Engine, game_streams
+from getbit_env.get_bit.bots.search import PLAYOUTS, MonteCarlo, read_position
+from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.get_bit.rules import (
-    Games,
-    Outcome,
-    Rules,
-    Scratch,
-    draw_cards,
-    new_games,
-    new_outcome,
-    new_scratch,
-    play_round,
-    random_bits,
-)
+from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, draw_cards, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
 from getbit_env.match import play_match
 from getbit_env.network import NetworkAgent
@@ -184,7 +174,7 @@ def parallel_part(players: int = 4, *, engine: bool = False, rounds: int = 1000)
 def sharks_decisions(variant: str, games: int = 4096) -> Block:
     """Decisions of legal play at random: what is legal, a choice, the rules, reshuffles, rewards, auto-reset."""
     from getbit_env.sharks_are_wild import parse_variant
-    from getbit_env.sharks_are_wild.bots import choose_any
+    from getbit_env.sharks_are_wild.bots.scripted import choose_any
     from getbit_env.sharks_are_wild.engine import Engine
     from getbit_env.sharks_are_wild.rules import play, start_games
 
@@ -328,7 +318,7 @@ def solved_two_players(variant: Variant) -> Solution:
     """The solved game, from the cache folder or else solved here and not kept."""
     try:
         return load_solution(variant)
-    except (FileNotFoundError, TableError):
+    except (FileNotFoundError, StoredResultError):
         return solve_two_players(variant, threads=os.cpu_count() or 1)
 
 
@@ -442,11 +432,11 @@ def frozen_network() -> NetworkAgent:
     return NetworkAgent(layers, variant)
 
 
-def matches(*line_up: str, lines: int = 5040) -> Block:
+def matches(*line_up: str, starts: int = 5040) -> Block:
     """Games of a match."""
 
     def block() -> int:
-        return play_match(line_up, "4p", lines=lines).games
+        return play_match(line_up, "4p", starts=starts).games
 
     return block
 

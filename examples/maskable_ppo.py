@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=400_000)
     parser.add_argument("--variant", default="4p", help="such as 4p-memory or 2p")
-    parser.add_argument("--lines", type=int, default=5040, help="starting lines of the match, each in all rotations of the seats")
+    parser.add_argument("--starts", type=int, default=5040, help="starts of the match, each in all rotations of the seats")
     options = parser.parse_args(arguments)
     env = GetBitVecEnv(256, ["random", "counter"], variant=options.variant, seed=0)
     model = MaskablePPO(
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
     )
     model.learn(options.frames)
     others = ["random"] * (env.batch.variant.players - 1)
-    result = play_match([network_of(model), *others], options.variant, lines=options.lines)
+    result = play_match([network_of(model), *others], options.variant, starts=options.starts)
     print(result)
     return result
 

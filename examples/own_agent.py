@@ -17,7 +17,7 @@ from getbit_env.match import MatchResult, play_match
 class Wary:
     """Plays the card that the fewest robots ahead of it can tie, and of those the highest: who ties stays where it is (G3.1, G3.2).
 
-    An agent is asked for all its seats in all games at once, one a row; see `getbit_env.agent.Agent`.
+    An agent is asked for all its seats in all games at once, one a row; see `getbit_env.core.agent.Agent`.
     """
 
     deterministic = True  # it uses no random numbers, so that matches need not be repeated
@@ -43,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
     """Play a match against three others, print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", default="random", help="a bot, an agent's folder, or module:attribute")
-    parser.add_argument("--lines", type=int, default=5040, help="starting lines, each in all rotations of the seats")
+    parser.add_argument("--starts", type=int, default=5040, help="starts, each in all rotations of the seats")
     options = parser.parse_args(arguments)
-    result = play_match([Wary(), *[options.against] * 3], "4p", lines=options.lines)
+    result = play_match([Wary(), *[options.against] * 3], "4p", starts=options.starts)
     print(result)
     return result
 

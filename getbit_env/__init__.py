@@ -7,11 +7,13 @@ registers them with PettingZoo as `getbit/GetBit-v0`, and one seat of the game w
 import gymnasium
 import pettingzoo
 
+from getbit_env.agent_registry import load_agent
+from getbit_env.core.agent import Agent
 from getbit_env.get_bit import ID, GetBitParallelEnv, Variant, env, parallel_env, parse_variant, raw_env, standard_variant
-from getbit_env.loading import load_agent
 from getbit_env.version import __version__
 
 __all__ = [
+    "Agent",
     "GetBitParallelEnv",
     "Variant",
     "__version__",
@@ -23,17 +25,14 @@ __all__ = [
     "standard_variant",
 ]
 
-for _kind, _registry, _maker in (
-    ("parallel", pettingzoo.parallel_registry, "parallel_env"),
-    ("aec", pettingzoo.aec_registry, "env"),
+_SHARKS_ARE_WILD = "getbit/SharksAreWild-v0"  # the second game, which is imported when it is made
+for _kind, _registry, _id, _entry_point in (
+    ("parallel", pettingzoo.parallel_registry, ID, "getbit_env.get_bit.environment:parallel_env"),
+    ("aec", pettingzoo.aec_registry, ID, "getbit_env.get_bit.environment:env"),
+    ("aec", pettingzoo.aec_registry, _SHARKS_ARE_WILD, "getbit_env.sharks_are_wild.environment:env"),
 ):
-    if ID not in _registry:
-        pettingzoo.register(_kind, ID, entry_point=f"getbit_env.get_bit.environment:{_maker}")
-if "getbit/SharksAreWild-v0" not in pettingzoo.aec_registry:  # the second game, which is imported when it is made
-    pettingzoo.register("aec", "getbit/SharksAreWild-v0", entry_point="getbit_env.sharks_are_wild.environment:env")
-for _id, _entry_point in (
-    (ID, "getbit_env.single_agent:GetBitEnv"),
-    ("getbit/SharksAreWild-v0", "getbit_env.sharks_are_wild.single_agent:SharksAreWildSeatEnv"),
-):
-    if _id not in gymnasium.registry:
-        gymnasium.register(_id, entry_point=_entry_point)  # one seat of the game, agents in the others
+    if _id not in _registry:
+        pettingzoo.register(_kind, _id, entry_point=_entry_point)
+for _id in (ID, _SHARKS_ARE_WILD):
+    if _id not in gymnasium.registry:  # one seat of the game, agents in the others
+        gymnasium.register(_id, entry_point="getbit_env.single_agent:SingleAgentEnv", kwargs={"game": _id})

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from getbit_env.games import find_variant, game_of
-from getbit_env.get_bit.engine import game_streams
-from getbit_env.sampling import sample
+from getbit_env.core.sampling import sample
+from getbit_env.core.spec import Layout, Variant
+from getbit_env.core.streams import game_streams
+from getbit_env.game_registry import find_variant, game_of
 
-FILE = "policy.safetensors"
+POLICY_FILE = "policy.safetensors"
 
 
 class NetworkAgent:
@@ -33,7 +34,7 @@ class NetworkAgent:
     def __init__(
         self,
         layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
-        variant: Any,
+        variant: Variant,
         options: Any = None,
         *,
         name: str = "network",
@@ -45,10 +46,11 @@ class NetworkAgent:
             ValueError: the layers don't fit each other, or the observation and the actions of the variant.
         """
         game = game_of(variant)
-        self.name, self.variant, self.options = name, variant, options or game.Options()
+        self.name, self.variant, self.options = name, variant, options or game.options()
+        self.game = game.id
         self.layers, self.about = layers, about or {}
         sizes = [weight.shape for weight, _ in layers]
-        self._layout = game.Layout(variant, self.options)
+        self._layout = game.make_layout(variant, self.options)
         wanted = (self._layout.size, variant.actions)
         if (sizes[0][1], sizes[-1][0]) != wanted or any(a[0] != b[1] for a, b in pairwise(sizes)):
             raise ValueError(
@@ -56,7 +58,18 @@ class NetworkAgent:
             )
         self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 
-    def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
+    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `Agent`.
+
+        Raises:
+            ValueError: the games show their players something else than what the network was trained on.
+        """
+        self.check_layout(layout)
+        if seed is not None:
+            self._streams = game_streams(seed, len(begins))
+            self._counters = np.zeros(len(begins), np.uint64)
+
+    def check_layout(self, layout: Layout) -> None:
         """See `Agent`.
 
         Raises:
@@ -66,9 +79,6 @@ class NetworkAgent:
             raise ValueError(
                 f"{self.name} was trained on {self.variant} with {self.options}, not on {layout.variant} with {layout.options}"
             )
-        if seed is not None:
-            self._streams = game_streams(seed, len(begins))
-            self._counters = np.zeros(len(begins), np.uint64)
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Scores of all actions before masking: `[B, D]` -> `[B, A]`."""
@@ -141,4 +151,4 @@ def load_network(path: Path, name: str) -> NetworkAgent:
     game = game_of(variant)
     if about.get("env") != game.id or about.get("activation") != "tanh":
         raise ValueError(f"{path} holds a policy of {about.get('env', 'no known environment')}, this is {game.id}")
-    return NetworkAgent(layers, variant, game.Options(**json.loads(about["options"])), name=name, about=about)
+    return NetworkAgent(layers, variant, game.options(**json.loads(about["options"])), name=name, about=about)

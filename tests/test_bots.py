@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from getbit_env import Variant, load_agent, parse_variant
-from getbit_env.agent import Agent
-from getbit_env.bots import BOTS, Forgetful, Highest, Lowest, Random
+from getbit_env.core.agent import Agent
+from getbit_env.get_bit.bots import BOTS, Forgetful, Highest, Lowest, Random
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, parse_position
 from getbit_env.get_bit.observations import Layout, Options, new_record, new_words, observe
@@ -76,7 +76,7 @@ def test_legal_in_whole_games(name: str, variant: str) -> None:
 def test_same_actions_whatever_the_options_and_the_batch(name: str, variant: str) -> None:
     games = 4 if name in SLOW else 24
     whole = play_all_seats(load_agent(name), Engine(parse_variant(variant), games, seed=1), seed=2)
-    for options in (Options(last=True, identity=True), Options(history=True)):
+    for options in (Options(observe_last=True, identity=True), Options(history=True)):
         other = play_all_seats(load_agent(name), Engine(parse_variant(variant), games, seed=1, options=options), seed=2)
         np.testing.assert_array_equal(other, whole)
     part = play_all_seats(load_agent(name), Engine(parse_variant(variant), 3, seed=1), seed=2)
@@ -181,7 +181,17 @@ def worst(variant: Variant, games: Games, robots: list[int], cards: tuple[int, .
     bits = np.where(every > 0, 1 << (every.astype(np.int64) - 1), 0).astype(np.uint8)
     many = copy_of(games, [0] * bits.shape[1])
     outcome, scratch = fresh(variant, bits.shape[1])
-    play_round(variant.rules, many, bits, variant.reward_of_finish("win"), np.float32(0), scratch, outcome, 0, bits.shape[1])
+    play_round(
+        variant.rules,
+        many,
+        bits,
+        variant.reward_of_finish("win").astype(np.float32),
+        np.float32(0),
+        scratch,
+        outcome,
+        0,
+        bits.shape[1],
+    )
     return bool(outcome.bitten[robots].any())
 
 

@@ -22,7 +22,7 @@ from getbit_env.conformance import AEC_CHECKS, PARALLEL_CHECKS, check_parallel
 from getbit_env.fixed_population import fixed_population
 from getbit_env.get_bit import ID, Layout, parse_variant
 from getbit_env.network import NetworkAgent
-from getbit_env.single_agent import GetBitEnv
+from getbit_env.single_agent import SingleAgentEnv
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's tests import its environments in its own old way
@@ -109,7 +109,7 @@ SEATS: list[dict[str, Any]] = [
 
 def test_the_gymnasium_id_is_one_seat() -> None:
     env = gymnasium.make(f"getbit_env:{ID}", players=5)
-    assert isinstance(env.unwrapped, GetBitEnv)
+    assert isinstance(env.unwrapped, SingleAgentEnv)
     assert ID in pettingzoo.parallel_registry
     assert ID in pettingzoo.aec_registry
 
@@ -117,15 +117,15 @@ def test_the_gymnasium_id_is_one_seat() -> None:
 @pytest.mark.parametrize("options", SEATS, ids=str)
 def test_both_check_env_pass(options: dict[str, Any]) -> None:
     gymnasium_check_env(gymnasium.make(f"getbit_env:{ID}", **options).unwrapped, skip_render_check=True)
-    gymnasium_check_env(GetBitEnv(render_mode="ansi", **options), skip_render_check=True)
-    sb3_check_env(GetBitEnv(**options))
+    gymnasium_check_env(SingleAgentEnv("getbit/GetBit-v0", render_mode="ansi", **options), skip_render_check=True)
+    sb3_check_env(SingleAgentEnv("getbit/GetBit-v0", **options))
 
 
 @pytest.mark.parametrize("options", SEATS, ids=str)
 def test_one_seat_of_the_game(options: dict[str, Any]) -> None:
     """Whole games are fixed by the seed; masks, rewards and ends are the seat's."""
 
-    def run(env: GetBitEnv, seed: int | None) -> list[Any]:
+    def run(env: SingleAgentEnv, seed: int | None) -> list[Any]:
         rng = np.random.default_rng(0)
         observation, info = env.reset(seed=seed)
         log: list[Any] = [observation.tobytes(), info["seat"]]
@@ -145,7 +145,7 @@ def test_one_seat_of_the_game(options: dict[str, Any]) -> None:
             env.step(0)
         return log
 
-    one, two = GetBitEnv(**options), GetBitEnv(**options)
+    one, two = SingleAgentEnv("getbit/GetBit-v0", **options), SingleAgentEnv("getbit/GetBit-v0", **options)
     first, second = ([run(env, seed) for seed in (3, None, None)] for env in (one, two))
     assert first == second
     assert first[0] != first[1]
@@ -156,14 +156,14 @@ def test_one_seat_of_the_game(options: dict[str, Any]) -> None:
     ("options", "message"),
     [
         ({"seat": 4}, "seat is 0 to 3, or None to draw it anew each game, not 4"),
-        ({"opponents": ["random"]}, "there are 3 other seats, but 1 opponents"),
+        ({"opponents": ["random"]}, "a sequence of 3, one for each; not 1"),
         ({"opponents": "nobody"}, "no agent 'nobody'"),
         ({"players": 9}, "players is 2 to 7, not 9"),
     ],
 )
 def test_a_seat_that_there_is_not_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        GetBitEnv(**options)
+        SingleAgentEnv("getbit/GetBit-v0", **options)
 
 
 def test_seeds_through_make_vec_env() -> None:

@@ -12,7 +12,7 @@ from eval.lower_bound import Remembering, lower_bound, main
 from getbit_env import load_agent, parse_variant
 from getbit_env.exact import Positions, as_face_up, exploitability
 from getbit_env.match import play_match
-from getbit_env.network import FILE
+from getbit_env.network import POLICY_FILE
 from getbit_env.sb3 import GetBitVecEnv
 
 TINY = "3p-1r-4c-1l"
@@ -23,7 +23,7 @@ def test_it_is_below_the_exact_gain_and_finds_much_of_it(name: str, game: str) -
     variant = parse_variant(game)
     judged, face_up = as_face_up(load_agent(name), variant)
     exact = exploitability(judged, Positions(face_up), name=name).gain
-    found = lower_bound(load_agent(name), variant, 160_000, lines=1200, network=(32, 32), quiet=True)
+    found = lower_bound(load_agent(name), variant, 160_000, starts=1200, network=(32, 32), quiet=True)
     assert found.own == pytest.approx(1 / 3)
     assert found.gain.low is not None
     assert found.gain.low < exact, "a lower bound, with all but one chance in twenty"
@@ -62,7 +62,7 @@ def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, c
     assert said["value"]["mean"] > 0.5, "who always plays the lowest card is easy prey"
     assert load_agent(folder).variant.name == TINY  # type: ignore[attr-defined]
     response = load_agent(f"recall:{folder}")
-    match = play_match(["response", "lowest", "lowest"], TINY + "-memory", agents={"response": response}, lines=480)
+    match = play_match(["response", "lowest", "lowest"], TINY + "-memory", agents={"response": response}, starts=480)
     assert match["response"].win.mean == pytest.approx(said["value"]["mean"], abs=0.1), (
         "and plays the memory game as it was measured"
     )
@@ -73,7 +73,7 @@ def test_a_figure_that_took_time_is_told_even_if_the_responder_can_not_be_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    (tmp_path / FILE.replace(".safetensors", ".part")).mkdir()
+    (tmp_path / POLICY_FILE.replace(".safetensors", ".part")).mkdir()
     for folder in (tmp_path / "file" / "within", tmp_path):
         arguments = ["lowest", "--variant", TINY, "--frames", "1", "--lines", "120", "--save", str(folder)]
         assert main(arguments) == 1

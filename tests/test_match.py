@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 
 from getbit_env import parallel_env, parse_variant
-from getbit_env.agent import Agent
-from getbit_env.bots import Highest, Lowest, Random
+from getbit_env.core.agent import Agent
+from getbit_env.get_bit.bots import Highest, Lowest, Random
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.match import MatchResult, play_match
 from getbit_env.match.runner import GAMES_PER_CHUNK
@@ -107,12 +107,12 @@ def test_a_match_of_deterministic_agents_is_exact(name: str) -> None:
     line_up: list[Agent] = [Hash(k) for k in range(parse_variant(name).players - 1)] + [Highest()]
     slow, fast = play_slowly(line_up, name), play_match(line_up, name)
     assert fast.exact
-    assert fast.lines == math.factorial(parse_variant(name).robots)
-    assert fast.rounds == pytest.approx(slow["rounds"])
+    assert fast.starts == math.factorial(parse_variant(name).robots)
+    assert fast.length == pytest.approx(slow["rounds"])
     for seat, standing in enumerate(fast.standings.values()):
         assert standing.win == (pytest.approx(slow["win"][seat]), None, None)
         assert standing.places == pytest.approx(slow["places"][seat])
-        assert standing.bites == pytest.approx(slow["bites"][seat])
+        assert standing.statistics["bites"] == pytest.approx(slow["bites"][seat])
         n = len(line_up)
         assert standing.payoff.mean == pytest.approx(standing.win.mean - (1 - standing.win.mean) / (n - 1), abs=1e-7)
 
@@ -156,17 +156,17 @@ def test_rows_are_seats() -> None:
             return super().act(observation, action_mask)
 
     watch = Watch()
-    play_match([watch, "random", watch, "lowest"], "4p-memory", lines=24)
+    play_match([watch, "random", watch, "lowest"], "4p-memory", starts=24)
 
 
 def test_equal_agents_have_equal_shares() -> None:
-    result = play_match(["random"] * 4, "4p", lines=24)
+    result = play_match(["random"] * 4, "4p", starts=24)
     assert not result.exact
     assert result["random"].win == (0.25, 0.25 - math.log(20) / 24 * 0.25, pytest.approx(0.25 + math.log(20) / 24 * 0.75))
     assert result["random"].payoff.mean == pytest.approx(0, abs=1e-7)
     held = {"win": 0, "payoff": 0}
     for seed in range(10):
-        for standing in play_match([Random() for _ in range(4)], "4p", lines=240, seed=seed).standings.values():
+        for standing in play_match([Random() for _ in range(4)], "4p", starts=240, seed=seed).standings.values():
             held["win"] += standing.win.low < 0.25 < standing.win.high
             held["payoff"] += standing.payoff.low < 0 < standing.payoff.high
     assert 34 <= held["win"] <= 40
@@ -175,9 +175,9 @@ def test_equal_agents_have_equal_shares() -> None:
 
 @pytest.mark.parametrize("reward", ["win", "placement"])
 def test_standings_add_up(reward: str) -> None:
-    result = play_match(["random", "random", "counter", "lowest", "highest"], "5p", lines=60, reward=reward)
+    result = play_match(["random", "random", "counter", "lowest", "highest"], "5p", starts=60, reward=reward)
     assert result.games == 300
-    assert (result.lines, result.exact, result.failure) == (60, False, None)
+    assert (result.starts, result.exact, result.failure) == (60, False, None)
     standings = result.standings.values()
     assert sum(s.seats * s.win.mean for s in standings) == pytest.approx(1)
     assert sum(s.seats * s.payoff.mean for s in standings) == pytest.approx(0, abs=1e-6)
@@ -189,7 +189,9 @@ def test_standings_add_up(reward: str) -> None:
         assert s.payoff.low < s.payoff.mean < s.payoff.high
     for place in range(5):
         assert sum(s.seats * s.places[place] for s in standings) == pytest.approx(1)
-    assert sum(s.seats * s.bites for s in standings) == pytest.approx(result.rounds - 1)  # G4.2: one a round from the second on
+    assert sum(s.seats * s.statistics["bites"] for s in standings) == pytest.approx(
+        result.length - 1
+    )  # G4.2: one a round from the second on
     assert sum(games for _, games in result.orders) == 300
     assert all(sorted(order) == sorted(result.line_up) for order, _ in result.orders)
     first = sum(games for order, games in result.orders if order[0] == "counter")
@@ -210,15 +212,17 @@ def test_standings_add_up(reward: str) -> None:
 @pytest.mark.clause("G1.2")
 def test_lines_are_enumerated_where_they_are_few(name: str, asked: int, lines: int, exact: bool) -> None:
     players = parse_variant(name).players
-    result = play_match(["highest"] + ["lowest"] * (players - 1), name, lines=asked)
-    assert (result.lines, result.exact) == (lines, exact)
-    random = play_match(["random"] + ["lowest"] * (players - 1), name, lines=asked)
+    result = play_match(["highest"] + ["lowest"] * (players - 1), name, starts=asked)
+    assert (result.starts, result.exact) == (lines, exact)
+    random = play_match(["random"] + ["lowest"] * (players - 1), name, starts=asked)
     every = math.factorial(parse_variant(name).robots)
-    assert (random.lines, random.exact) == (math.ceil(asked / every) * every if asked >= every else asked, False)
+    assert (random.starts, random.exact) == (math.ceil(asked / every) * every if asked >= every else asked, False)
 
 
 def test_seeds_decide() -> None:
-    one, same, other = (play_match(["random", "random", "counter", "lowest", "highest"], "5p", lines=30, seed=s) for s in (1, 1, 2))
+    one, same, other = (
+        play_match(["random", "random", "counter", "lowest", "highest"], "5p", starts=30, seed=s) for s in (1, 1, 2)
+    )
     assert one == same
     assert one != other
 
@@ -231,7 +235,7 @@ def test_every_chunk_and_every_agent_has_its_own_seed() -> None:
 
     seeds: list[int | None] = []
     for seed in (0, 1):
-        play_match([Seeded(), Seeded()], "2p", lines=GAMES_PER_CHUNK, seed=seed)
+        play_match([Seeded(), Seeded()], "2p", starts=GAMES_PER_CHUNK, seed=seed)
     assert len(seeds) == 12, "whole blocks of lines make three chunks; two agents, two matches"
     assert len(set(seeds)) == 12
 
@@ -252,12 +256,12 @@ def test_order_of_chunks_and_processes_change_nothing() -> None:
     at_once = GAMES_PER_CHUNK // 3
     lines = 2 * at_once + 100
     done = []
-    one = play_match(line_up, "3p", lines=lines, seed=3, on_chunk=lambda n, of: done.append((n, of)))
-    assert one.lines == 2880  # four blocks of all lines
+    one = play_match(line_up, "3p", starts=lines, seed=3, on_chunk=lambda n, of: done.append((n, of)))
+    assert one.starts == 2880  # four blocks of all lines
     assert done == [(at_once, 2880), (2 * at_once, 2880), (2880, 2880)]
-    assert play_match(line_up, "3p", lines=lines, seed=3, pool=Backwards()) == one
+    assert play_match(line_up, "3p", starts=lines, seed=3, pool=Backwards()) == one
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        assert play_match(line_up, "3p", lines=lines, seed=3, pool=pool) == one
+        assert play_match(line_up, "3p", starts=lines, seed=3, pool=pool) == one
 
 
 def test_agents_see_what_they_ask_for() -> None:
@@ -275,8 +279,8 @@ def test_agents_see_what_they_ask_for() -> None:
             assert observation.shape[1] == self.size
             return super().act(observation, action_mask)
 
-    eyes = [Wants(Options(history=True)), Wants(Options()), Wants(Options(identity=True, last=True)), "lowest"]
-    assert play_match(eyes, "4p").rounds == play_match(["highest"] * 3 + ["lowest"], "4p").rounds
+    eyes = [Wants(Options(history=True)), Wants(Options()), Wants(Options(identity=True, observe_last=True)), "lowest"]
+    assert play_match(eyes, "4p").length == play_match(["highest"] * 3 + ["lowest"], "4p").length
 
 
 @pytest.mark.parametrize(
@@ -295,7 +299,7 @@ def test_agents_see_what_they_ask_for() -> None:
     ],
 )
 def test_who_fails_loses(what: object, reason: str) -> None:
-    result = play_match(["bad", "random", "bad", "counter"], "4p", lines=24, agents={"bad": Bad(what)})
+    result = play_match(["bad", "random", "bad", "counter"], "4p", starts=24, agents={"bad": Bad(what)})
     assert result.failure is not None
     assert result.failure.agent == "bad"
     assert re.match(reason, result.failure.reason), result.failure.reason
@@ -314,14 +318,14 @@ def test_what_is_played_for_the_dead_is_ignored() -> None:
         def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
             return np.where(observation.any(1), super().act(observation, action_mask), 99)
 
-    careless = play_match(["lowest", "random", "random", "highest"], "4p", lines=24, agents={"lowest": Careless()})
-    assert careless == play_match(["lowest", "random", "random", "highest"], "4p", lines=24)
+    careless = play_match(["lowest", "random", "random", "highest"], "4p", starts=24, agents={"lowest": Careless()})
+    assert careless == play_match(["lowest", "random", "random", "highest"], "4p", starts=24)
 
 
 @pytest.mark.parametrize("what", ["sleep", "sleep on"])
 def test_who_takes_too_long_loses(what: str) -> None:
     before = signal.getsignal(signal.SIGALRM)
-    result = play_match(["slow", "random"], "2p", lines=24, agents={"slow": Bad(what)}, time_limit=0.3)
+    result = play_match(["slow", "random"], "2p", starts=24, agents={"slow": Bad(what)}, time_limit=0.3)
     assert result.failure is not None
     assert result.failure.agent == "slow"
     assert result.failure.reason.startswith("TimeoutError: it took longer than 0.3 s (")
@@ -331,7 +335,7 @@ def test_who_takes_too_long_loses(what: str) -> None:
 
 def test_a_time_limit_that_is_kept_changes_nothing() -> None:
     line_up = ["counter", "random"]
-    assert play_match(line_up, "2p", lines=24, time_limit=60) == play_match(line_up, "2p", lines=24)
+    assert play_match(line_up, "2p", starts=24, time_limit=60) == play_match(line_up, "2p", starts=24)
 
 
 def test_wrong_calls_are_refused() -> None:
@@ -340,7 +344,7 @@ def test_wrong_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="no agent 'rando'"):
         play_match(["rando"] + ["random"] * 3, "4p")
     with pytest.raises(ValueError, match="lines is 4 or more, not 3"):
-        play_match(["random"] * 4, "4p", lines=3)
+        play_match(["random"] * 4, "4p", starts=3)
     with pytest.raises(ValueError, match="reward is one of"):
         play_match(["random"] * 4, "4p", reward="money")
     with pytest.raises(ValueError, match="no variant"):
@@ -348,9 +352,9 @@ def test_wrong_calls_are_refused() -> None:
 
 
 def test_results_survive_json() -> None:
-    result = play_match(["random", "counter"], "2p", lines=24)
+    result = play_match(["random", "counter"], "2p", starts=24)
     assert MatchResult.from_dict(json.loads(json.dumps(result.to_dict()))) == result
-    failed = play_match(["bad", "random"], "2p", lines=24, agents={"bad": Bad("raise")})
+    failed = play_match(["bad", "random"], "2p", starts=24, agents={"bad": Bad("raise")})
     assert MatchResult.from_dict(json.loads(json.dumps(failed.to_dict()))) == failed
 
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from getbit_env.agent_registry import load_agent
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.loading import load_agent
-from getbit_env.network import FILE
+from getbit_env.network import POLICY_FILE
 from train.ppo import (
     ActorCritic,
     Collector,
@@ -246,7 +246,7 @@ def test_a_run_that_crashed_goes_on_as_if_it_had_not(tmp_path: Path, monkeypatch
         train(TINY, folder, quiet=True)
     monkeypatch.setattr(Learner, "update", update)
     train(TINY, folder, quiet=True)
-    for name in (FILE, "last.safetensors"):
+    for name in (POLICY_FILE, "last.safetensors"):
         one, two = load_file(folder / name), load_file(whole / name)
         assert one.keys() == two.keys()
         assert all(np.array_equal(one[key], two[key]) for key in one)

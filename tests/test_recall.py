@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from getbit_env import parallel_env, parse_variant
-from getbit_env.bots import Forgetful, Random
+from getbit_env.get_bit.bots import Forgetful, Random
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.recall import PerfectRecall, Recall, perfect_recall
+from getbit_env.get_bit.recall import PerfectRecall, Recall, perfect_recall
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's tests import a game of its own in a way that it deprecates

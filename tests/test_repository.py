@@ -70,7 +70,7 @@ def test_examples_of_the_readme_run(tmp_path: Path) -> None:
             (tmp_path / "my_agents.py").write_text(block)
             block = (
                 "from getbit_env.match import play_match\n"
-                "result = play_match(['my_agents:Cautious', 'lowest', 'lowest', 'lowest'], '4p', lines=24)\n"
+                "result = play_match(['my_agents:Cautious', 'lowest', 'lowest', 'lowest'], '4p', starts=24)\n"
                 "assert result.failure is None, result.failure"
             )
             sys.path.insert(0, str(tmp_path))
@@ -99,7 +99,7 @@ def test_what_pip_installs_is_the_package_alone_and_plays(tmp_path: Path) -> Non
     assert (installed / "getbit_env" / "py.typed").exists()
     code = """
 import sys, getbit_env
-from getbit_env.loading import shipped_agents
+from getbit_env.agent_registry import shipped_agents
 env = getbit_env.parallel_env(2)
 seen, _ = env.reset(seed=0)
 while env.agents:
@@ -125,7 +125,7 @@ def test_an_edit_of_the_rules_reaches_kernels_that_call_them(tmp_path: Path) -> 
                 source = (ROOT / "getbit_env" / file).read_text()
                 (package / file).write_text("" if file.endswith("__init__.py") else source)
     (package / "caller.py").write_text(
-        "from getbit_env._compiled import kernel\n"
+        "from getbit_env.core.compiled import kernel\n"
         "from getbit_env.get_bit.rules import random_bits\n\n"
         "@kernel\n"
         "def call(key, counter):\n"

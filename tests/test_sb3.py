@@ -14,11 +14,11 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.vec_env import VecMonitor
 
 import getbit_env
-from getbit_env.agent import Agent
+from getbit_env.agent_registry import load_agent
+from getbit_env.core.agent import Agent
 from getbit_env.get_bit.observations import Layout
-from getbit_env.loading import load_agent
 from getbit_env.sb3 import GetBitVecEnv
-from getbit_env.seat import SeatBatch
+from getbit_env.single_agent.batch import SingleAgentBatch
 
 
 class Slow:
@@ -98,7 +98,8 @@ def test_it_is_the_slow_environment(options: dict[str, Any], opponents: Any) -> 
             assert infos[game]["TimeLimit.truncated"] == truncated
             episode = infos[game]["episode"]
             rounds = slow.envs[game].snapshot()["round"]
-            assert (episode["l"], episode["win"], episode["placement"]) == (rounds, float(placement == 1), placement)
+            assert episode["l"] == rounds
+            assert infos[game]["game"] == {"win": float(placement == 1), "placement": placement, "opponents": 0}
             assert episode["r"] == pytest.approx(slow.total[game])
             assert np.array_equal(seen[game], slow.begin(game))
             if options.get("seat") is not None:
@@ -134,7 +135,7 @@ def test_a_reset_with_a_seed_begins_again_and_one_without_goes_on() -> None:
 
 
 def test_every_seat_is_drawn_about_as_often() -> None:
-    batch = SeatBatch(getbit_env.parse_variant("4p"), 4000, load_agent("random"), seed=0)
+    batch = SingleAgentBatch(getbit_env.parse_variant("4p"), 4000, load_agent("random"), seed=0)
     batch.reset()
     counts = np.bincount(batch.seat, minlength=4)
     assert counts.min() > 900
@@ -160,28 +161,30 @@ class Marked(Agent):
 
 
 def test_new_opponents_take_over_game_by_game() -> None:
-    env = GetBitVecEnv(6, [Marked("a"), Marked("b")], seed=0)
+    env = GetBitVecEnv(6, Marked("a"), seed=0)
+    first = env.set_opponent_groups([Marked("a"), Marked("b")])
     env.reset()
     for _ in range(3):
         env.step(env.action_masks().argmax(1))
     before = env.batch.engine.record.start.copy()
-    (numbers,) = env.env_method("set_opponents", [Marked("c")], indices=0)
-    tables: list[tuple[int, int]] = []
+    (number,) = env.env_method("set_opponents", Marked("c"), indices=0)
+    played_by: list[tuple[int, int]] = []
     for _ in range(40):
         _, _, dones, infos = env.step(env.action_masks().argmax(1))
-        tables += [(game, infos[game]["episode"]["table"]) for game in np.flatnonzero(dones)]
+        played_by += [(game, infos[game]["game"]["opponents"]) for game in np.flatnonzero(dones)]
     for game in range(6):
-        mine = [table for g, table in tables if g == game]
-        assert mine[0] == (0 if game < 3 else 1), "a game is finished by those who began it"
-        assert set(mine[1:]) == set(numbers) == {2}
+        mine = [group for g, group in played_by if g == game]
+        assert mine[0] == first[game >= 3], "a game is finished by those who began it"
+        assert set(mine[1:]) == {number}
     assert not np.array_equal(before, env.batch.engine.record.start)
-    (share,) = env.batch._shares  # the earlier ones are gone when their last game is over
-    assert share.agents[0].begun == 3 * sum(1 for _ in tables)  # type: ignore[attr-defined]
+    (group,) = env.batch._groups  # the earlier ones are gone when their last game is over
+    assert group.agents[0].begun == 3 * len(played_by)  # type: ignore[attr-defined]
 
 
-def test_an_agent_that_sits_at_two_tables_is_two() -> None:
+def test_an_agent_in_two_groups_is_two() -> None:
     marked = Marked("a")
-    env = GetBitVecEnv(4, [marked, (marked, marked, marked)], seed=0)
+    env = GetBitVecEnv(4, seed=0)
+    env.set_opponent_groups([marked, [marked, marked, marked]])
     env.reset()
     for _ in range(20):
         env.step(env.action_masks().argmax(1))
@@ -219,8 +222,8 @@ def test_an_opponent_that_plays_wrongly_is_named(answer: Any, message: str) -> N
     ("options", "message"),
     [
         ({"seat": 4}, "seat is 0 to 3"),
-        ({"opponents": ("random", "random")}, "one for each of the 3 other seats, not 2"),
-        ({"opponents": ["random"] * 3}, r"1 to 2 tables \(one a game at most\), not 3"),
+        ({"opponents": ("random", "random")}, "a sequence of 3, one for each; not 2"),
+        ({"opponents": ["random"] * 4}, "a sequence of 3, one for each; not 4"),
         ({"opponents": "nobody"}, "nobody"),
         ({"num_envs": 0}, "at least one game"),
         ({"variant": "9p"}, "players is 2 to 7"),
@@ -229,6 +232,12 @@ def test_an_opponent_that_plays_wrongly_is_named(answer: Any, message: str) -> N
 def test_nonsense_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         GetBitVecEnv(**{"num_envs": 2, **options})
+
+
+@pytest.mark.parametrize("groups", [[], ["random"] * 3, "random"])
+def test_games_that_can_not_be_shared_equally_are_refused(groups: Any) -> None:
+    with pytest.raises(ValueError, match="a list whose length divides the number of games, 4"):
+        GetBitVecEnv(4).set_opponent_groups(groups)
 
 
 def test_wrong_actions_are_refused() -> None:

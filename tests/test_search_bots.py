@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from getbit_env import parse_variant
-from getbit_env.bots import LookAhead, MonteCarlo
-from getbit_env.bots.search import read_position
+from getbit_env.get_bit.bots import LookAhead, MonteCarlo
+from getbit_env.get_bit.bots.search import read_position
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.rules import Games, new_games
@@ -25,7 +25,7 @@ def positions(name: str, games: int, rounds: int, seed: int = 0) -> Games:
     return copy_of(engine.state)
 
 
-@pytest.mark.parametrize("options", [Options(), Options(last=True, identity=True)])
+@pytest.mark.parametrize("options", [Options(), Options(observe_last=True, identity=True)])
 @pytest.mark.parametrize("name", ["2p", "3p", "4p", "7p", "3p-1r", "4p-half"])
 def test_the_position_is_read_as_it_is_seen(name: str, options: Options) -> None:
     """Seen again, the position that was read gives the same observation, from the seat of every player."""

@@ -17,8 +17,8 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from getbit_env.loading import load_agent
-from getbit_env.network import FILE, load_network, save_network
+from getbit_env.agent_registry import load_agent
+from getbit_env.network import POLICY_FILE, load_network, save_network
 from getbit_env.sb3 import SAMPLING, Past, network_of
 from train.selfplay import Config, Run, main, make_model, train
 
@@ -60,7 +60,16 @@ def equal(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
 
 
 def test_a_run_leaves_all_that_its_page_names(finished: Path) -> None:
-    names = {"config.json", FILE, "last.safetensors", "metrics.csv", "tensorboard", "evaluation.csv", "card.md", "learning.png"}
+    names = {
+        "config.json",
+        POLICY_FILE,
+        "last.safetensors",
+        "metrics.csv",
+        "tensorboard",
+        "evaluation.csv",
+        "card.md",
+        "learning.png",
+    }
     assert names <= {path.name for path in finished.iterdir()}
     card = (finished / "card.md").read_text()
     assert "| random |" in card
@@ -80,7 +89,7 @@ def test_a_run_is_loaded_as_an_agent_that_masks_itself(finished: Path) -> None:
     from getbit_env import parse_variant
     from getbit_env.match import play_match
 
-    result = play_match([agent, "random", "random", "random"], parse_variant("4p-1l"), lines=24)
+    result = play_match([agent, "random", "random", "random"], parse_variant("4p-1l"), starts=24)
     assert result.failure is None
     assert 0 < result[finished.name].win.mean < 1
 
@@ -108,7 +117,7 @@ def test_a_run_that_crashed_goes_on_as_if_it_had_not(finished: Path, tmp_path: P
     monkeypatch.setattr(Run, "_on_step", step)
     train(TINY, folder, quiet=True)
     assert equal(weights(folder), weights(finished))
-    assert equal(weights(folder, FILE), weights(finished, FILE))
+    assert equal(weights(folder, POLICY_FILE), weights(finished, POLICY_FILE))
     for name in ("metrics.csv", "evaluation.csv"):
         with (folder / name).open() as one, (finished / name).open() as two:
             for a, b in zip(csv.DictReader(one), csv.DictReader(two), strict=True):
@@ -206,8 +215,8 @@ def test_numpy_and_torch_compute_the_same_policy(tmp_path: Path) -> None:
     model: Any = make_model(config)
     with torch.no_grad():  # larger logits than those of a new network
         model.policy.action_net.weight *= 300
-    save_network(tmp_path / FILE, network_of(model))
-    agent = load_network(tmp_path / FILE, "saved")
+    save_network(tmp_path / POLICY_FILE, network_of(model))
+    agent = load_network(tmp_path / POLICY_FILE, "saved")
     seen = model.env.reset()
     for _ in range(10):
         masks = model.env.action_masks()
@@ -226,9 +235,9 @@ def test_a_network_of_another_game_or_a_damaged_file_is_refused(finished: Path, 
     agent = load_agent(str(finished))
     with pytest.raises(ValueError, match=r"was trained on 4p-1l .* not on 5p"):
         agent.reset(Layout(parse_variant("5p")), np.ones(2, bool), 0)
-    (tmp_path / FILE).write_bytes((finished / FILE).read_bytes()[:-10])
+    (tmp_path / POLICY_FILE).write_bytes((finished / POLICY_FILE).read_bytes()[:-10])
     with pytest.raises(ValueError, match="is damaged or holds no policy"):
         load_agent(str(tmp_path))
-    (tmp_path / FILE).unlink()
-    with pytest.raises(ValueError, match=f"the folder holds no {FILE}"):
+    (tmp_path / POLICY_FILE).unlink()
+    with pytest.raises(ValueError, match=f"the folder holds no {POLICY_FILE}"):
         load_agent(str(tmp_path))

@@ -18,10 +18,10 @@ from docs.speed_pictures import draw_all
 from eval import bench, guard, workloads
 from eval import first_use as first
 from eval.peers import BATCH, PEERS, SCALAR, our_engine, our_like
-from getbit_env.bots.search import MonteCarlo
+from getbit_env.core.streams import game_streams
 from getbit_env.exact.positions import expand, new_work
 from getbit_env.exact.two_players import solve_two_players
-from getbit_env.get_bit.engine import game_streams
+from getbit_env.get_bit.bots.search import MonteCarlo
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import parse_variant
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eval import tournament as command
-from getbit_env.bots import Highest
+from getbit_env.get_bit.bots import Highest
 from getbit_env.get_bit.observations import Layout
 from getbit_env.match import play_match, play_tournament, rate
 from getbit_env.match.tournament import cross_tables, mixed_tables
@@ -52,21 +52,21 @@ def test_mixed_tables() -> None:
 
 
 def test_a_tournament_is_its_matches() -> None:
-    result = play_tournament(["random", "counter", "lowest"], "3p-1r", lines=60, seed=4)
+    result = play_tournament(["random", "counter", "lowest"], "3p-1r", starts=60, seed=4)
     assert len(result.matches) == 7
     assert [match.line_up for match in result.mixed] == [("random", "counter", "lowest")]
-    assert result.match("counter", "lowest") == play_match(["counter", "lowest", "lowest"], "3p-1r", lines=60, seed=4)
+    assert result.match("counter", "lowest") == play_match(["counter", "lowest", "lowest"], "3p-1r", starts=60, seed=4)
     assert result.win("counter", "lowest") == result.match("counter", "lowest")["counter"].win
     assert result.win("counter", "counter") == (1 / 3, None, None)
     with pytest.raises(KeyError, match="no table of 'highest' among 2 x 'lowest'"):
         result.match("highest", "lowest")
-    two = play_tournament(["random", "counter"], "2p", lines=24)
+    two = play_tournament(["random", "counter"], "2p", starts=24)
     assert two.win("random", "counter").mean + two.win("counter", "random").mean == pytest.approx(1)
 
 
 def test_a_broken_off_tournament_goes_on(tmp_path: Path) -> None:
     names, own = ["mine", "random", "lowest"], {"mine": Counted()}
-    whole = play_tournament(names, "4p", own={"mine": Highest()}, lines=24)
+    whole = play_tournament(names, "4p", own={"mine": Highest()}, starts=24)
     path = tmp_path / "deep" / "file.json"
 
     def break_off(table: tuple[str, ...], part: float) -> None:
@@ -74,38 +74,38 @@ def test_a_broken_off_tournament_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        play_tournament(names, "4p", own=own, lines=24, path=path, progress=break_off)
+        play_tournament(names, "4p", own=own, starts=24, path=path, progress=break_off)
     assert own["mine"].matches == 3  # of its seven tables
     assert len(json.loads(path.read_text())["matches"]) == 4
     assert [file.name for file in path.parent.iterdir()] == ["file.json"]
 
     done = []
-    resumed = play_tournament(names, "4p", own=own, lines=24, path=path, progress=lambda table, part: done.append((table, part)))
+    resumed = play_tournament(names, "4p", own=own, starts=24, path=path, progress=lambda table, part: done.append((table, part)))
     assert own["mine"].matches == 7
     assert resumed.matches == whole.matches
     assert [table for table, part in done if part == 1.0][-1] == ("mine", "random", "lowest", "lowest")
     assert json.loads(path.read_text()) == json.loads(json.dumps(resumed.to_dict()))
 
-    more = play_tournament([*names, "counter"], "4p", own=own, lines=24, path=path, mixed=0)
+    more = play_tournament([*names, "counter"], "4p", own=own, starts=24, path=path, mixed=0)
     assert own["mine"].matches == 9, "only tables with the newcomer are played"
-    fewer = play_tournament(["random", "lowest"], "4p", lines=24, path=path, mixed=0)
+    fewer = play_tournament(["random", "lowest"], "4p", starts=24, path=path, mixed=0)
     assert fewer.match("random", "lowest") == more.match("random", "lowest")
     assert len(json.loads(path.read_text())["matches"]) == 15, "those of others are kept"
 
 
 def test_another_tournament_is_not_taken_up(tmp_path: Path) -> None:
     path = tmp_path / "tournament.json"
-    play_tournament(["random", "lowest"], "4p", lines=24, path=path, mixed=0)
+    play_tournament(["random", "lowest"], "4p", starts=24, path=path, mixed=0)
     with pytest.raises(ValueError, match=r"another tournament: lines was 24, is 48; seed was 0, is 1\. Remove it, or choose"):
-        play_tournament(["random", "lowest"], "4p", lines=48, seed=1, path=path)
+        play_tournament(["random", "lowest"], "4p", starts=48, seed=1, path=path)
     with pytest.raises(ValueError, match="variant was '4p', is '4p-half'"):
-        play_tournament(["random", "lowest"], "4p-half", lines=24, path=path)
+        play_tournament(["random", "lowest"], "4p-half", starts=24, path=path)
     path.write_text('{"settings": 3')
     with pytest.raises(ValueError, match="holds no tournament: JSONDecodeError"):
-        play_tournament(["random", "lowest"], "4p", lines=24, path=path)
+        play_tournament(["random", "lowest"], "4p", starts=24, path=path)
     path.write_text("{}")
     with pytest.raises(ValueError, match="holds no tournament: KeyError"):
-        play_tournament(["random", "lowest"], "4p", lines=24, path=path)
+        play_tournament(["random", "lowest"], "4p", starts=24, path=path)
 
 
 def test_a_run_that_went_on_is_another_agent(tmp_path: Path) -> None:
@@ -114,18 +114,18 @@ def test_a_run_that_went_on_is_another_agent(tmp_path: Path) -> None:
     weights = folder / "policy.safetensors"
     weights.write_bytes(b"one")
     own = {str(folder): Highest()}
-    first = play_tournament([str(folder), "lowest"], "2p", own=own, lines=24, path=path)
-    assert play_tournament([str(folder), "random"], "2p", own=own, lines=24, path=path).settings == first.settings
+    first = play_tournament([str(folder), "lowest"], "2p", own=own, starts=24, path=path)
+    assert play_tournament([str(folder), "random"], "2p", own=own, starts=24, path=path).settings == first.settings
     weights.write_bytes(b"two")
     with pytest.raises(ValueError, match=f"the weights of {folder} changed"):
-        play_tournament([str(folder), "lowest"], "2p", own=own, lines=24, path=path)
-    play_tournament(["random", "lowest"], "2p", lines=24, path=path)
+        play_tournament([str(folder), "lowest"], "2p", own=own, starts=24, path=path)
+    play_tournament(["random", "lowest"], "2p", starts=24, path=path)
 
 
 def test_failures_lose_and_the_tournament_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "tournament.json"
     names = ["broken", "random", "lowest"]
-    result = play_tournament(names, "4p", own={"broken": Broken()}, lines=24, path=path)
+    result = play_tournament(names, "4p", own={"broken": Broken()}, starts=24, path=path)
     assert {match.line_up for match in result.matches if match.failure} == {
         m.line_up for m in result.matches if "broken" in m.line_up
     }
@@ -137,7 +137,7 @@ def test_failures_lose_and_the_tournament_goes_on(tmp_path: Path) -> None:
     text = command.report(result, rate(result.matches))
     assert "broken at broken, random, random, random: OSError: no board" in text
     assert "1.000*" in text
-    repaired = play_tournament(names, "4p", own={"broken": Highest()}, lines=24, path=path)
+    repaired = play_tournament(names, "4p", own={"broken": Highest()}, starts=24, path=path)
     assert not any(match.failure for match in repaired.matches)
 
 
@@ -150,17 +150,17 @@ def test_wrong_agents_are_refused_at_once() -> None:
 
 
 def test_processes_change_nothing() -> None:
-    one = play_tournament(["random", "counter"], "2p-memory", lines=1000)
-    assert play_tournament(["random", "counter"], "2p-memory", lines=1000, processes=2) == one
+    one = play_tournament(["random", "counter"], "2p-memory", starts=1000)
+    assert play_tournament(["random", "counter"], "2p-memory", starts=1000, processes=2) == one
 
 
 def test_ratings() -> None:
-    result = play_tournament(["random", "counter", "lowest"], "4p", lines=120)
+    result = play_tournament(["random", "counter", "lowest"], "4p", starts=120)
     ratings = rate(result.matches, seed=1)
     assert list(ratings) == ["counter", "random", "lowest"]
     assert ratings == rate(result.matches, seed=1) != rate(result.matches, seed=2)
     assert all(0 < rating.spread < 4 and 0 < rating.sigma < 25 / 3 for rating in ratings.values())
-    level = rate([play_match(["random", "other", "random", "other"], "4p", lines=120, agents={"other": Counted()})], seed=1)
+    level = rate([play_match(["random", "other", "random", "other"], "4p", starts=120, agents={"other": Counted()})], seed=1)
     assert level["other"].mu > level["random"].mu
     alike = rate([play_match(["highest", "other"], "2p", agents={"other": Counted()})])
     assert abs(alike["highest"].mu - alike["other"].mu) < 5
@@ -240,6 +240,6 @@ def test_the_command_broken_off_says_how_to_go_on(
 
 def test_many_to_one_are_all_played() -> None:
     """Lines times rotations, whatever the table."""
-    result = play_tournament(["highest", "lowest"], "5p", lines=5040)
+    result = play_tournament(["highest", "lowest"], "5p", starts=5040)
     assert [m.games for m in result.matches] == [math.factorial(5) * 5] * 4
     assert all(m.exact for m in result.matches)

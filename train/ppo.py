@@ -28,13 +28,13 @@ from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from getbit_env._compiled import kernel
-from getbit_env.games import game_of
+from getbit_env.core.compiled import kernel
+from getbit_env.core.streams import game_streams, random_bits
+from getbit_env.game_registry import game_of
 from getbit_env.get_bit import ID
-from getbit_env.get_bit.engine import Engine, game_streams
+from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.get_bit.rules import random_bits
-from getbit_env.network import FILE, NetworkAgent, save_network
+from getbit_env.network import POLICY_FILE, NetworkAgent, save_network
 from train.run import (
     Common,
     append_evaluation,
@@ -599,7 +599,7 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
         agent = learner.agent(state["frames"])
         results = play_tables(agent, config.evaluation_tables, config.evaluation_lines, config.seed)
         append_evaluation(folder / "evaluation.csv", state["frames"], results)
-        save_network(folder / FILE, agent)
+        save_network(folder / POLICY_FILE, agent)
 
     with (
         interruptible() as interrupt,

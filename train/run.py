@@ -37,12 +37,12 @@ from safetensors.torch import load_file, save_file
 from tqdm import tqdm
 
 from getbit_env import standard_variant
-from getbit_env.games import find_variant, game_of
+from getbit_env.agent_registry import load_agent
+from getbit_env.core.provenance import provenance
+from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit.variants import Variant
-from getbit_env.loading import load_agent
 from getbit_env.match import MatchResult, play_match
-from getbit_env.network import FILE, NetworkAgent, load_network
-from getbit_env.provenance import provenance
+from getbit_env.network import POLICY_FILE, NetworkAgent, load_network
 
 KEPT_CHECKPOINTS = 2
 CARD_LINES = 2400
@@ -123,9 +123,9 @@ class Common:
     @property
     def options(self) -> Any:
         """What the learner sees: `Options` of the game."""
-        asked = {"last": self.observe_last, "identity": self.identity, "history": self.history}
+        asked = {"observe_last": self.observe_last, "identity": self.identity, "history": self.history}
         try:
-            return game_of(self.game).Options(**{name: True for name, on in asked.items() if on})
+            return game_of(self.game).options(**{name: True for name, on in asked.items() if on})
         except TypeError as error:
             raise ValueError(f"{self.game} has nothing of the kind to show: {error}") from error
 
@@ -201,7 +201,7 @@ def command(
             if (folder / "config.json").exists():
                 raise ValueError(f"{folder} already holds a run; go on with --resume {folder}, or choose another --output")
             folder.mkdir(parents=True, exist_ok=True)
-            saved = {"config": dataclasses.asdict(config), "about": {**provenance(), "env": game_of(config.game).id}}
+            saved = {"config": dataclasses.asdict(config), "about": provenance(game_of(config.game).id)}
             (folder / "config.json").write_text(json.dumps(saved, indent=1))
         train(config, folder, quiet)
     except ValueError as error:
@@ -323,14 +323,14 @@ def load_checkpoint(folder: Path, model: torch.nn.Module, optimiser: torch.optim
 def play_tables(agent: NetworkAgent, tables: Sequence[str], lines: int, seed: int) -> dict[str, MatchResult]:
     """The agent in one seat against each table, every starting line in every rotation of the seats."""
     others = agent.variant.players - 1
-    return {table: play_match([agent, *[table] * others], agent.variant, lines=lines, seed=seed) for table in tables}
+    return {table: play_match([agent, *[table] * others], agent.variant, starts=lines, seed=seed) for table in tables}
 
 
 def write_card(
     folder: Path, config: Common, frames: int, seconds: float, which: str = "the best by the mean win rate of its evaluations"
 ) -> None:
     """Write `card.md` and `learning.png`. The policy is judged on other lines than those by which it may have been chosen."""
-    agent = load_network(folder / FILE, folder.name)
+    agent = load_network(folder / POLICY_FILE, folder.name)
     results = play_tables(agent, config.evaluation_tables, CARD_LINES, config.seed + 1)
     about = json.loads((folder / "config.json").read_text())["about"]
     players = config.game.players

@@ -22,10 +22,10 @@ from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.utils import set_random_seed
 from tqdm import tqdm
 
-from getbit_env.loading import load_agent
-from getbit_env.network import FILE, save_network
-from getbit_env.sb3 import SAMPLING, OpponentPool, Past, SeatVecEnv, WinRate, network_of
-from getbit_env.seat import SeatBatch
+from getbit_env.agent_registry import load_agent
+from getbit_env.network import POLICY_FILE, save_network
+from getbit_env.sb3 import SAMPLING, OpponentPool, Past, SingleAgentVecEnv, WinRate, network_of
+from getbit_env.single_agent.batch import SingleAgentBatch
 from train.run import (
     Common,
     append_evaluation,
@@ -82,7 +82,7 @@ class Run(BaseCallback):
         self.config, self.folder, self.model = config, folder, model
         self.pool = OpponentPool(
             folder / "pool",
-            tables=config.tables,
+            groups=config.tables,
             latest=config.latest,
             bots=config.bots,
             bot_share=config.bot_share,
@@ -95,9 +95,9 @@ class Run(BaseCallback):
         self.evaluation = WinRate(
             config.evaluation_tables,
             every=config.evaluate,
-            lines=config.evaluation_lines,
+            starts=config.evaluation_lines,
             seed=config.seed,
-            save_best=folder / FILE,
+            save_best=folder / POLICY_FILE,
         )
         self.callbacks = [self.pool, self.evaluation, self]
         self.seconds = 0.0  # of training, over all sessions
@@ -176,8 +176,8 @@ class Run(BaseCallback):
 def make_model(config: Config) -> MaskablePPO:
     """The learner over its games."""
     anybody = load_agent(config.evaluation_tables[0])  # a leg begins with setting the tables
-    batch = SeatBatch(config.game, config.games, anybody, seed=config.seed, options=config.options, reward=config.reward)
-    env = SeatVecEnv(batch)
+    batch = SingleAgentBatch(config.game, config.games, anybody, seed=config.seed, options=config.options, reward=config.reward)
+    env = SingleAgentVecEnv(batch)
     return MaskablePPO(
         "MlpPolicy",
         env,

@@ -5,7 +5,7 @@ from getbit_env.exact.best_response import AgentError, Exploitability, as_face_u
 from getbit_env.exact.many_players import ManySolution
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.solving import solved
-from getbit_env.exact.tables import TableError, cache_folder
+from getbit_env.exact.stored_results import StoredResultError, cache_folder
 from getbit_env.exact.two_players import Solution
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
     "ManySolution",
     "Positions",
     "Solution",
-    "TableError",
+    "StoredResultError",
     "as_face_up",
     "exploitability",
     "cache_folder",

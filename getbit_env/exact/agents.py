@@ -8,16 +8,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env.core.compiled import kernel
+from getbit_env.core.sampling import sample
+from getbit_env.core.streams import game_streams
 from getbit_env.exact.best_response import low_bit
 from getbit_env.exact.many_players import ManySolution, load_many
 from getbit_env.exact.positions import AT_ONCE, Positions, check_numbered, expand
-from getbit_env.exact.tables import TableError, load_table, save_table
+from getbit_env.exact.stored_results import StoredResultError, load_result, save_result
 from getbit_env.exact.two_players import Solution, Stage, load_solution, new_stage, solve_position
-from getbit_env.get_bit.engine import game_streams
 from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.get_bit.variants import Variant
-from getbit_env.sampling import sample
+from getbit_env.get_bit.variants import ID, Variant
 
 RESPONSE = "best response"
 MOST_KEPT = 1 << 17  # positions whose strategies are kept, 50 MB in the standard game
@@ -33,23 +33,32 @@ class PositionAgent:
 
     deterministic: ClassVar[bool] = False
     options = Options()
+    game: ClassVar[str] = ID
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.agent.Agent`.
+        """See `getbit_env.core.agent.Agent`.
 
         Raises:
             ValueError: it has nothing to say on this variant, or the layout is not the default one.
             FileNotFoundError: the variant has yet to be solved.
         """
-        if layout.options != Options() or layout.variant.memory:
-            raise ValueError(
-                f"{type(self).__name__} reads the default observation of a face-up game, not {layout.variant} with {layout.options}"
-            )
+        self.check_layout(layout)
         self._layout = layout
         self._positions = self.positions_of(layout.variant)
         if seed is not None or getattr(self, "_streams", np.empty(0)).size != begins.size:
             self._streams = game_streams(seed, begins.size)
             self._counters = np.zeros(begins.size, np.uint64)
+
+    def check_layout(self, layout: Layout) -> None:
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            ValueError: the layout is not the default one of a face-up game.
+        """
+        if layout.options != Options() or layout.variant.memory:
+            raise ValueError(
+                f"{type(self).__name__} reads the default observation of a face-up game, not {layout.variant} with {layout.options}"
+            )
 
     def positions_of(self, variant: Variant) -> Positions:
         """Get ready for a variant."""
@@ -60,7 +69,7 @@ class PositionAgent:
         raise NotImplementedError
 
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
         return sample(self.probabilities(observation, action_mask), self._streams, self._counters)
 
     def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
@@ -113,7 +122,7 @@ class BestResponse(PositionAgent):
             OSError: it can't be written.
         """
         facts = {"against": self.against}
-        save_table(path, RESPONSE, self.positions.variant, facts, words=self.positions.index.words, answer=self.answer)
+        save_result(path, RESPONSE, self.positions.variant, facts, words=self.positions.index.words, answer=self.answer)
 
     @classmethod
     def load(cls, path: Path) -> BestResponse:
@@ -121,9 +130,9 @@ class BestResponse(PositionAgent):
 
         Raises:
             FileNotFoundError: there is no such file.
-            TableError: it is damaged, no best response, or was computed by other rules.
+            StoredResultError: it is damaged, no best response, or was computed by other rules.
         """
-        variant, facts, arrays = load_table(path, RESPONSE)
+        variant, facts, arrays = load_result(path, RESPONSE)
         try:
             positions = Positions(variant, arrays["words"])
             answer = arrays["answer"]
@@ -131,7 +140,7 @@ class BestResponse(PositionAgent):
                 raise ValueError(f"{answer.shape} answers")
             return cls(positions, answer, str(facts["against"]))
         except (KeyError, ValueError) as error:
-            raise TableError(f"{path} is damaged ({error})") from error
+            raise StoredResultError(f"{path} is damaged ({error})") from error
 
 
 @kernel

@@ -17,24 +17,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.exact.memory import need_memory
-from getbit_env.exact.positions import (
-    AT_ONCE,
-    Index,
-    Positions,
-    Progress,
-    Work,
-    Workers,
-    check_numbered,
-    expand,
-    new_work,
-    silent,
-)
+from getbit_env.core.compiled import kernel
+from getbit_env.exact.positions import AT_ONCE, Index, Positions, Progress, Work, Workers, check_numbered, expand, new_work, silent
+from getbit_env.exact.ram import need_memory
 from getbit_env.get_bit.notation import Game, print_game, robot_name
 from getbit_env.get_bit.observations import Layout, Options
+from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.variants import Variant
-from getbit_env.recall import PerfectRecall
 
 LEAST_RATE = 1e5  # decisions a second: a slower agent would take too long to be asked about every position
 _CHUNK = 4096  # positions of one question
@@ -47,13 +36,13 @@ class AgentError(ValueError):
 
 
 class Judged(Protocol):
-    """An agent with `probabilities`, see `getbit_env.agent.Agent`."""
+    """An agent with `probabilities`, see `getbit_env.core.agent.Agent`."""
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
 
     def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------------
@@ -351,7 +340,7 @@ def as_face_up(agent: Any, variant: Variant, name: str = "the agent") -> tuple[A
         return agent, variant
     if not isinstance(agent, PerfectRecall):
         raise AgentError(
-            f"{name} is no `getbit_env.recall.PerfectRecall` (as `recall:{name}` is), so in {variant} it may forget, which is not "
+            f"{name} has no perfect recall (as `recall:{name}` has), so in {variant} it may forget, which is not "
             f"judged exactly; {INSTEAD}"
         )
     return agent.agent, replace(variant, memory=False)
@@ -369,7 +358,7 @@ def exploitability(
     """Judge an agent exactly.
 
     Args:
-        agent: has `reset` and `probabilities` (see `getbit_env.agent.Agent`) and reads the default face-up observation.
+        agent: has `reset` and `probabilities` (see `getbit_env.core.agent.Agent`) and reads the default face-up observation.
         positions: of the game.
         name: of the agent.
         threads: that work at the same time; the agent is asked by one at a time, and the result does not depend on it.

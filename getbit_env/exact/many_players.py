@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env.core.compiled import kernel
 from getbit_env.exact.best_response import end_values, low_bit
-from getbit_env.exact.logit import StageGame, new_stage_game, solve_stage
-from getbit_env.exact.memory import need_memory
 from getbit_env.exact.positions import AT_ONCE, Index, Positions, Progress, Work, Workers, expand, new_work, silent
-from getbit_env.exact.tables import TableError, load_table, read_kept, save_table, table_path
+from getbit_env.exact.quantal_response import StageGame, new_stage_game, solve_stage
+from getbit_env.exact.ram import need_memory
+from getbit_env.exact.stored_results import StoredResultError, load_result, read_kept, save_result, solution_path
 from getbit_env.get_bit.variants import Variant
 
 KIND = "many-player equilibrium"
@@ -155,7 +155,7 @@ def solve_many_players(
         else:
             workers.run(solve, first, last, AT_ONCE, tick)
             if partial is not None:
-                save_table(partial / f"wave-{wave}.npz", KIND, variant, {}, **kept)
+                save_result(partial / f"wave-{wave}.npz", KIND, variant, {}, **kept)
     return ManySolution(positions, policy, values[0], float(regrets.max()), int((paths > 1).sum()))
 
 
@@ -166,14 +166,14 @@ def save_many(solution: ManySolution, path: Path | None = None) -> Path:
         OSError: it can't be written.
     """
     variant = solution.positions.variant
-    path = table_path(variant) if path is None else path
+    path = solution_path(variant) if path is None else path
     facts = {
         "start": solution.start.tolist(),
         "regret": solution.regret,
         "branches": solution.branches,
         "gain": solution.gain,
     }
-    save_table(path, KIND, variant, facts, words=solution.positions.index.words, policy=solution.policy)
+    save_result(path, KIND, variant, facts, words=solution.positions.index.words, policy=solution.policy)
     return path
 
 
@@ -182,11 +182,11 @@ def load_many(variant: Variant, path: Path | None = None) -> ManySolution:
 
     Raises:
         FileNotFoundError: the variant has not been solved; the message says by which command it is.
-        TableError: the table is damaged, or of another variant or other rules; never used then.
+        StoredResultError: the table is damaged, or of another variant or other rules; never used then.
     """
-    path = table_path(variant) if path is None else path
+    path = solution_path(variant) if path is None else path
     try:
-        _, facts, arrays = load_table(path, KIND, variant)
+        _, facts, arrays = load_result(path, KIND, variant)
     except FileNotFoundError:
         raise FileNotFoundError(f"{variant} is not solved here: no {path}; `python -m eval.solve` makes it") from None
     try:
@@ -196,4 +196,4 @@ def load_many(variant: Variant, path: Path | None = None) -> ManySolution:
         start = np.array(facts["start"], np.float64)
         return ManySolution(positions, policy, start, float(facts["regret"]), int(facts["branches"]), facts["gain"])
     except (KeyError, ValueError, TypeError) as error:
-        raise TableError(f"{path} is damaged ({error})") from error
+        raise StoredResultError(f"{path} is damaged ({error})") from error

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env.core.compiled import kernel
 
 TOLERANCE = 1e-9  # what the two strategies of a solution may leave open
 _FINE = 1e-13  # a solution as good as this is not tried to be bettered

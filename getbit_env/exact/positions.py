@@ -28,19 +28,10 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.exact.tables import read_kept, save_table
+from getbit_env.core.compiled import kernel
+from getbit_env.exact.stored_results import read_kept, save_result
 from getbit_env.get_bit.observations import Layout, View, new_record, new_words, observe
-from getbit_env.get_bit.rules import (
-    Games,
-    Outcome,
-    Rules,
-    Scratch,
-    new_games,
-    new_outcome,
-    new_scratch,
-    play_round,
-)
+from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant
 
 AT_ONCE = 64  # positions that are expanded together
@@ -443,7 +434,7 @@ class Positions:
             return cls(variant, found[1]["words"])
         positions = cls(variant, threads=threads, progress=progress)
         if folder is not None:
-            save_table(folder / "words.npz", "numbering", variant, {}, words=positions.index.words)
+            save_result(folder / "words.npz", "numbering", variant, {}, words=positions.index.words)
         return positions
 
     @property

@@ -10,7 +10,7 @@ from getbit_env.exact.agents import Equilibrium
 from getbit_env.exact.best_response import exploitability
 from getbit_env.exact.many_players import ManySolution, load_many, save_many, solve_many_players
 from getbit_env.exact.positions import Progress, silent
-from getbit_env.exact.tables import TableError, table_path
+from getbit_env.exact.stored_results import StoredResultError, solution_path
 from getbit_env.exact.two_players import Solution, load_solution, save_solution, solve_two_players
 from getbit_env.get_bit.variants import Variant
 
@@ -34,9 +34,9 @@ def solved(
         return load_solution(variant) if variant.players == 2 else load_many(variant)
     except FileNotFoundError:
         pass
-    except TableError as error:
+    except StoredResultError as error:
         say(f"{error}; solving again")
-    partial = table_path(variant).with_suffix(".partial")
+    partial = solution_path(variant).with_suffix(".partial")
     solution: Solution | ManySolution
     if variant.players == 2:
         solution = solve_two_players(variant, threads=threads, progress=progress, partial=partial)

@@ -12,21 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env.core.compiled import kernel
 from getbit_env.exact.matrix_game import TOLERANCE, MatrixGame, new_matrix_game, solve_matrix
-from getbit_env.exact.memory import need_memory
-from getbit_env.exact.positions import (
-    AT_ONCE,
-    Index,
-    Positions,
-    Progress,
-    Work,
-    Workers,
-    expand,
-    new_work,
-    silent,
-)
-from getbit_env.exact.tables import TableError, load_table, read_kept, save_table, table_path
+from getbit_env.exact.positions import AT_ONCE, Index, Positions, Progress, Work, Workers, expand, new_work, silent
+from getbit_env.exact.ram import need_memory
+from getbit_env.exact.stored_results import StoredResultError, load_result, read_kept, save_result, solution_path
 from getbit_env.get_bit.variants import Variant
 
 KIND = "two-player values"
@@ -139,7 +129,7 @@ def solve_two_players(variant: Variant, *, threads: int = 1, progress: Progress 
             if gap > TOLERANCE:
                 raise ArithmeticError(f"{variant}: after {wave} rounds a position is solved only to within {gap}")
             if partial is not None:
-                save_table(partial / f"wave-{wave}.npz", KIND, variant, {"gap": gap}, values=values[first:last, 0])
+                save_result(partial / f"wave-{wave}.npz", KIND, variant, {"gap": gap}, values=values[first:last, 0])
         widest = max(widest, gap)
     return Solution(positions, values, widest)
 
@@ -151,8 +141,8 @@ def save_solution(solution: Solution, path: Path | None = None) -> Path:
         OSError: it can't be written.
     """
     variant = solution.positions.variant
-    path = table_path(variant) if path is None else path
-    save_table(path, KIND, variant, {"gap": solution.gap}, words=solution.positions.index.words, values=solution.values[:-1, 0])
+    path = solution_path(variant) if path is None else path
+    save_result(path, KIND, variant, {"gap": solution.gap}, words=solution.positions.index.words, values=solution.values[:-1, 0])
     return path
 
 
@@ -161,11 +151,11 @@ def load_solution(variant: Variant, path: Path | None = None) -> Solution:
 
     Raises:
         FileNotFoundError: the variant has not been solved; the message says by which command it is.
-        TableError: the table is damaged, or of another variant or other rules; never used then.
+        StoredResultError: the table is damaged, or of another variant or other rules; never used then.
     """
-    path = table_path(variant) if path is None else path
+    path = solution_path(variant) if path is None else path
     try:
-        _, facts, arrays = load_table(path, KIND, variant)
+        _, facts, arrays = load_result(path, KIND, variant)
     except FileNotFoundError:
         raise FileNotFoundError(f"{variant} is not solved here: no {path}; `python -m eval.solve` makes it") from None
     try:
@@ -175,4 +165,4 @@ def load_solution(variant: Variant, path: Path | None = None) -> Solution:
         values[-1] = 1, -1
         return Solution(positions, values, float(facts["gap"]))
     except (KeyError, ValueError) as error:
-        raise TableError(f"{path} is damaged ({error})") from error
+        raise StoredResultError(f"{path} is damaged ({error})") from error

@@ -1,8 +1,9 @@
 """Get Bit!, the board game, as a multi-agent environment."""
 
-from getbit_env.get_bit.environment import ID, GetBitParallelEnv, env, parallel_env, raw_env
+from getbit_env.core.choices import IllegalAction
+from getbit_env.get_bit.environment import GetBitParallelEnv, env, parallel_env, raw_env
 from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.get_bit.variants import IllegalAction, Reward, ThreePlayerEnding, Variant, parse_variant, standard_variant
+from getbit_env.get_bit.variants import ID, Reward, ThreePlayerEnding, Variant, parse_variant, standard_variant
 
 __all__ = [
     "ID",

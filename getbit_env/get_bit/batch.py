@@ -15,7 +15,7 @@ from numba import carray, types  # type: ignore[attr-defined]  # numba has it
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env.core.compiled import kernel
 from getbit_env.get_bit.observations import Record, View, Words, lay_cards, observe, record_round, record_start
 from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, play_round, start_games
 

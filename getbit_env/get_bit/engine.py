@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from getbit_env.core.streams import game_streams
 from getbit_env.get_bit.batch import Batch, begin_games, gather, look, one_game, play_actions, play_cards
 from getbit_env.get_bit.notation import check_line
 from getbit_env.get_bit.observations import Layout, Options, new_record, new_words, observe, record_start
-from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, random_bits, start_games
+from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, start_games
 from getbit_env.get_bit.variants import Reward, Variant
-
-
-def game_streams(seed: int | np.random.SeedSequence | None, games: int, first: int = 0) -> NDArray[np.uint64]:
-    """The random stream of each game `first`..`first + games - 1` of a seed.
-
-    Game `i` has the same stream whatever the size of the batch that it is played in.
-
-    Args:
-        seed: entropy; `None` takes it from the operating system.
-        games: how many.
-        first: number of the first one.
-
-    Returns:
-        `[games]` uint64, keys of `rules.random_bits`.
-
-    Raises:
-        ValueError: the seed is negative.
-    """
-    root = (seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)).generate_state(1, np.uint64)[0]
-    numbers: Any = np.arange(first + 1, first + games + 1, dtype=np.uint64)
-    return cast(NDArray[np.uint64], random_bits(root, numbers))
 
 
 def number_of_starts(variant: Variant) -> int:
@@ -125,7 +105,7 @@ class Engine:
                 record=new_record(self.layout, games),
                 streams=game_streams(seed, games),
                 counters=np.zeros(games, np.uint64),
-                pays=variant.reward_of_finish(reward),
+                pays=variant.reward_of_finish(reward).astype(np.float32),
                 limb_reward=np.full(1, limb_reward, np.float32),
                 actions=np.zeros((games, players), np.int64),
                 replaced=np.zeros((games, players), np.uint8),
@@ -158,21 +138,33 @@ class Engine:
         self.streams[:] = game_streams(seed, self.size)
         self.counters[:] = 0
 
-    def start(self, begin: NDArray[np.uint8] | None = None, lines: ArrayLike | None = None) -> None:
+    @property
+    def lengths(self) -> NDArray[np.uint8]:
+        """Rounds that each game has taken so far, `[G]`."""
+        return self.state.rounds
+
+    def choosing(self) -> NDArray[np.bool_]:
+        """`[G, P]`: the player has a robot in the line of a game that goes on."""
+        variant, line = self.variant, self.state.limbs > 0
+        goes_on = line.sum(axis=0) > variant.last_line
+        chooses: NDArray[np.bool_] = np.any(line.reshape(variant.players, -1, self.size), axis=1).T & goes_on[:, None]
+        return chooses
+
+    def start(self, begin: NDArray[np.uint8] | None = None, starts: ArrayLike | None = None) -> None:
         """Begin games, each with the next line of its stream.
 
         Args:
             begin: `[G]` uint8, the games to begin are not 0; all by default.
-            lines: `[G, R]` robots front to back, to use instead of random lines.
+            starts: `[G, R]` robots front to back, to use instead of random lines.
 
         Raises:
             ValueError: a line is not an order of the robots.
         """
         begin = self._all if begin is None else begin
         begin_games(self._plan, begin, self.size)
-        if lines is not None:
+        if starts is not None:
             begun = np.flatnonzero(begin)
-            given = np.asarray(lines)[begun]
+            given = np.asarray(starts)[begun]
             places = np.arange(self.variant.robots)
             wrong_ones = given if given.shape[1:] != places.shape else given[(np.sort(given, axis=1) != places).any(axis=1)]
             for wrong in wrong_ones:

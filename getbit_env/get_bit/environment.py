@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from operator import index
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
@@ -14,17 +14,18 @@ from pettingzoo.utils.conversions import parallel_to_aec_wrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from getbit_env.core.choices import IllegalAction, choice, options_from
+from getbit_env.core.rendering import Rendered
+from getbit_env.core.snapshots import check_origin, check_position
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, check_line
-from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.get_bit.variants import IllegalAction, Reward, ThreePlayerEnding, Variant, choice, parse_variant, standard_variant
-
-ID = "getbit/GetBit-v0"
+from getbit_env.get_bit.observations import Layout, OptionNames, Options
+from getbit_env.get_bit.variants import ID, Reward, ThreePlayerEnding, Variant, choose_variant
 
 Observation = dict[str, NDArray[Any]]
 
 
-class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """Get Bit!, all players choosing at the same time. Make it with `parallel_env`, which says what the options are.
 
     | fact | value |
@@ -48,6 +49,8 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         v0: the first.
     """
 
+    title = "Get Bit!"
+    rendering = "getbit_env.get_bit.rendering"
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "get_bit_v0",
         "render_modes": ["ansi", "rgb_array", "human"],
@@ -72,7 +75,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         self._refuse_illegal = illegal_action == IllegalAction.RAISE
         self._engine = Engine(variant, 1, options=options, reward=reward, limb_reward=limb_reward)
         self.layout = self._engine.layout
-        self.state_layout = Layout(_face_up(variant), Options(last=True, identity=True))
+        self.state_layout = Layout(_face_up(variant), Options(observe_last=True, identity=True))
         self.state_space = spaces.Box(0, 1, (self.state_layout.size,), np.float32)
         self.possible_agents = [f"player_{p}" for p in range(variant.players)]
         self.agents = self.possible_agents[:]
@@ -92,7 +95,6 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         self._played: list[bytes] | None = None  # the joint actions so far, int64 [P] each; None before the first reset
         self._placement = [0] * variant.players
         self._cut_off = False
-        self._canvas: Any = None
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """The observation space of an agent, the same object at every call."""
@@ -224,7 +226,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         tables: list[list[int]] = [[] for _ in range(variant.robots)]
         joint: list[list[int | None]] = []
         again = Engine(variant, 1)
-        again.start(lines=[self._start])
+        again.start(starts=[self._start])
         for played in self._played:
             limbs = again.state.limbs.reshape(variant.players, -1).copy()
             actions = np.frombuffer(played, np.int64)
@@ -265,13 +267,7 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
         Raises:
             ValueError: it is of another version or variant, or what it says of the position is not what its actions lead to.
         """
-        told = {"version": ID, "variant": self.variant.name}
-        for key, ours in told.items():
-            if snapshot.get(key) != ours:
-                raise ValueError(f"the snapshot's {key} is {snapshot.get(key)!r}, this environment's is {ours!r}")
-        missing = _SNAPSHOT_KEYS - snapshot.keys()
-        if missing:
-            raise ValueError(f"the snapshot lacks {', '.join(sorted(missing))}")
+        check_origin(snapshot, ID, self.variant.name, _SNAPSHOT_KEYS)
         check_line(self.variant, snapshot["start"])
         again = copy.deepcopy(self)  # so that a snapshot that turns out to be wrong leaves this environment as it is
         again.max_cycles, again.render_mode = None, None
@@ -285,47 +281,15 @@ class GetBitParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships 
                 raise ValueError(f"the snapshot's actions of round {number} can't be played: a card is not in its hand")
         if snapshot["truncated"]:
             again.agents, again._cut_off = [], True
-        for key, led_to in again.snapshot().items():
-            if key != "stream" and snapshot[key] != led_to:
-                raise ValueError(f"the snapshot says {key} {snapshot[key]}, but its actions lead to {led_to}")
+        check_position(snapshot, again.snapshot(), but=("stream",))
         key, drawn = snapshot["stream"]
         again._engine.streams[0], again._engine.counters[0] = int(key, 16), drawn
         again.max_cycles, again.render_mode, again._canvas = self.max_cycles, self.render_mode, self._canvas
         self.__dict__.update(again.__dict__)
         return self._observe(self.agents)
 
-    def render(self) -> str | NDArray[np.uint8] | None:
-        """Show the position: a text ("ansi"), an image `[H, W, 3]` uint8 ("rgb_array"), or a window ("human").
-
-        Raises:
-            ValueError: the environment was made without a `render_mode`.
-        """
-        if self.render_mode is None:
-            raise ValueError(f"make the environment with render_mode one of {self.metadata['render_modes']} to render it")
-        from getbit_env.get_bit import rendering  # pygame and what draws with it are only for those who draw
-
-        scene = rendering.scene_from_snapshot(self.snapshot(), self.variant)
-        if self.render_mode == "ansi":
-            return rendering.ansi(scene)
-        if self._canvas is None:
-            self._canvas = rendering.Canvas(self.render_mode, fps=self.metadata["render_fps"])
-        image: NDArray[np.uint8] | None = self._canvas.draw(scene)
-        return image
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._canvas is not None:
-            self._canvas.close()
-            self._canvas = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_canvas": None}  # a window is neither copied nor pickled
-
-    def __str__(self) -> str:
-        return f"{self.metadata['name']}({self.variant})"
-
     def _begin(self, line: list[int] | None) -> None:
-        self._engine.start(lines=None if line is None else [line])
+        self._engine.start(starts=None if line is None else [line])
         self._start = np.argsort(self._engine.state.place[:, 0]).tolist()
         self._played, self._placement, self._cut_off = [], [0] * self.variant.players, False
         self.agents = self.possible_agents[:]
@@ -365,69 +329,64 @@ def _face_up(variant: Variant) -> Variant:
 
 
 def parallel_env(
-    players: int = 4,
+    players: int | None = None,
     *,
     memory: bool = False,
     half_limbs: bool = False,
     pick_up_at: int = 2,
     three_player_ending: ThreePlayerEnding | str = ThreePlayerEnding.SKIP_LOSER,
+    variant: Variant | str | None = None,
     reward: Reward | str = Reward.WIN,
     limb_reward: float = 0.0,
     illegal_action: IllegalAction | str = IllegalAction.LOWEST,
-    observe_last: bool = False,
-    identity: bool = False,
-    history: bool = False,
-    variant: Variant | str | None = None,
     max_cycles: int | None = None,
     render_mode: str | None = None,
+    **observe: Unpack[OptionNames],
 ) -> GetBitParallelEnv:
     """Get Bit! as a PettingZoo `ParallelEnv`.
 
     Args:
-        players: 2 to 7; two and three players have two robots each.
+        players: 2 to 7, by default 4; two and three players have two robots each.
         memory: tables lie face down; a player sees only the cards of the round just played (G7.3).
         half_limbs: the longer game, in which eight bites put a robot out (G4.2).
         pick_up_at: a hand down to so many cards takes its table back, 2 or 1 (G5).
         three_player_ending: "skip_loser" or "literal" (G6.3).
+        variant: a `Variant` or its name, in place of the five options above; the way to custom small games ("3p-1r-4c-2l").
         reward: "win": +1 to the winner, -1/(players-1) to every other player; "placement": linear from +1 to -1 by finishing
             place. Given when a player's fate is decided.
         limb_reward: added per limb lost. Shaping: it changes which play is best.
         illegal_action: "lowest": each illegal card is replaced by the lowest of that robot's hand and flagged in the infos;
             "raise": an error.
-        observe_last: show the cards of the last round in the face-up game too.
-        identity: say of every robot whose it is, by seat, and which of that player's robots.
-        history: show all past rounds as the player saw them.
-        variant: a `Variant` or its name, in place of the rule options above; the way to custom small games ("3p-1r-4c-2l").
         max_cycles: rounds after which the game is cut off, undecided: truncated, reward 0.
         render_mode: None, "ansi", "rgb_array" or "human".
+        **observe: options of the observation, all False by default (`getbit_env.get_bit.Options`). `observe_last`: show the cards
+            of the last round in the face-up game too. `identity`: say of every robot whose it is, by seat, and which of that
+            player's robots. `history`: show all past rounds as the player saw them.
 
     Returns:
         The environment.
 
     Raises:
         ValueError: an option is none of those that it may be, or the options make no game.
+        TypeError: there is no option of that name.
     """
-    ruled = {"memory": memory, "half_limbs": half_limbs, "pick_up_at": pick_up_at, "three_player_ending": three_player_ending}
-    if variant is None:
-        variant = standard_variant(players, **ruled)  # type: ignore[arg-type]  # the values are as declared above
-    else:
-        default = {"memory": False, "half_limbs": False, "pick_up_at": 2, "three_player_ending": ThreePlayerEnding.SKIP_LOSER}
-        said = [name for name, value in ruled.items() if value != default[name]]
-        if said:
-            raise ValueError(f"variant={str(variant)!r} already says what {', '.join(said)} would; give one or the other")
-        variant = parse_variant(variant) if isinstance(variant, str) else variant
-        if players not in (4, variant.players):
-            raise ValueError(f"variant={str(variant)!r} has {variant.players} players, not {players}")
     if render_mode not in (None, *GetBitParallelEnv.metadata["render_modes"]):
         raise ValueError(f"render_mode is None or one of {GetBitParallelEnv.metadata['render_modes']}, not {render_mode!r}")
     if max_cycles is not None and max_cycles < 1:
         raise ValueError(f"max_cycles is at least 1, or None for no limit, not {max_cycles}")
     return GetBitParallelEnv(
-        variant,
+        choose_variant(
+            variant,
+            players,
+            memory=memory,
+            half_limbs=half_limbs,
+            pick_up_at=pick_up_at,
+            three_player_ending=three_player_ending,
+        ),
         reward=choice(Reward, "reward", reward),
         limb_reward=float(limb_reward),
         illegal_action=choice(IllegalAction, "illegal_action", illegal_action),
-        options=Options(last=observe_last, identity=identity, history=history),
+        options=options_from(Options, observe),
         max_cycles=max_cycles,
         render_mode=render_mode,
     )

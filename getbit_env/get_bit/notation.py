@@ -183,7 +183,7 @@ def replay(game: Game) -> Iterator[Step]:
     games = start_position(variant, game.line)
     outcome = new_outcome(variant.robots, variant.players, 1)
     scratch = new_scratch(variant.robots)
-    pays = variant.reward_of_finish("win")
+    pays = variant.reward_of_finish("win").astype(np.float32)
     tables: list[list[int]] = [[] for _ in range(variant.robots)]
     yield Step(games, tables, outcome)
     for number, cards in enumerate(game.cards, 1):

@@ -8,12 +8,13 @@ the same vector from every seat.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import lean_kernel, part
+from getbit_env.core.compiled import lean_kernel, part
+from getbit_env.core.layouts import BlockLayout
 from getbit_env.get_bit.rules import Games
 from getbit_env.get_bit.variants import Variant
 
@@ -25,28 +26,22 @@ class Options:
     """What an observation shows beyond what the variant's rules make it show.
 
     Attributes:
-        last: the cards of the last round also in the face-up game (the memory game always shows them).
+        observe_last: the cards of the last round also in the face-up game (the memory game always shows them).
         identity: also in the face-up game, whose robot each one is by seat, and which of that player's robots.
         history: all past rounds as the player saw them.
     """
 
-    last: bool = False
+    observe_last: bool = False
     identity: bool = False
     history: bool = False
 
 
-class Field(NamedTuple):
-    """Some entries of an observation that belong together."""
+class OptionNames(TypedDict, total=False):
+    """The fields of `Options`, as keyword arguments."""
 
-    name: str
-    start: int  # within the block of a robot, or within the observation
-    size: int
-    meaning: str
-
-    @property
-    def slice(self) -> slice:
-        """The entries of the field."""
-        return slice(self.start, self.start + self.size)
+    observe_last: bool
+    identity: bool
+    history: bool
 
 
 class View(NamedTuple):
@@ -83,15 +78,13 @@ class Record(NamedTuple):
     limbs: NDArray[np.uint8]  # [H, R, G] bites left after the round
 
 
-class Layout:
+class Layout(BlockLayout):
     """Where things stand in the observation of a variant.
 
     Attributes:
         variant, options: what it is the layout of.
-        size: entries of an observation.
-        block: entries of a robot's block; the block of place `k` starts at `k * block`.
-        robot_fields: `{name: Field}`, starts counted within a block.
-        game_fields: `{name: Field}`, starts counted within the observation.
+        history_rounds, history_robot: past rounds that the history shows, and entries of a robot in each.
+        view: the layout as the kernels take it.
     """
 
     def __init__(self, variant: Variant, options: Options | None = None) -> None:
@@ -117,10 +110,8 @@ class Layout:
         robot.append(("hand", cards, f"{whose}card k+1 is in its hand"))
         if variant.memory:
             robot.append(("hand_size", cards, "entry k: its hand has more than k cards"))
-        if variant.memory or options.last:
+        if variant.memory or options.observe_last:
             robot.append(("last", cards, "one-hot: the card that it played in the last round (zero before the first)"))
-        self.robot_fields = _place(robot)
-        self.block = sum(size for _, size, _ in robot)
 
         game = [("first_round", 1, "1 in the first round, in which nobody is bitten")]
         self.history_rounds = variant.most_rounds - 1 if options.history else 0
@@ -141,13 +132,9 @@ class Layout:
                     "its card, one-hot; its place after the round, one-hot; 1 if it was bitten",
                 )
             )
-        self.game_fields = _place(game, self.block * variant.robots)
-        self.size = self.block * variant.robots + sum(size for _, size, _ in game)
+        super().__init__(variant.robots, robot, game, "the robot in place k")
 
         words = -(-variant.robots // (63 // self.block))  # a bit is left for the first round
-
-        def at(fields: dict[str, Field], name: str) -> int:
-            return fields[name].start if name in fields else -1
 
         self.view = View(
             players=players,
@@ -155,66 +142,28 @@ class Layout:
             cards=cards,
             limbs=variant.limbs,
             block=self.block,
-            owner=at(self.robot_fields, "owner"),
-            owner_size=self.robot_fields["owner"].size if "owner" in self.robot_fields else 0,
-            seat=at(self.robot_fields, "seat"),
-            number=at(self.robot_fields, "number"),
-            limb=self.robot_fields["limbs"].start,
-            hand=self.robot_fields["hand"].start,
+            owner=self.start_of("owner"),
+            owner_size=self.block_fields["owner"].size if "owner" in self.block_fields else 0,
+            seat=self.start_of("seat"),
+            number=self.start_of("number"),
+            limb=self.start_of("limbs"),
+            hand=self.start_of("hand"),
             hidden=int(variant.memory),
-            hand_size=at(self.robot_fields, "hand_size"),
-            last=at(self.robot_fields, "last"),
-            first_round=self.game_fields["first_round"].start,
-            history=at(self.game_fields, "start"),
+            hand_size=self.start_of("hand_size"),
+            last=self.start_of("last"),
+            first_round=self.start_of("first_round"),
+            history=self.start_of("start"),
             history_rounds=self.history_rounds,
             size=self.size,
             words=words,
             places=-(-variant.robots // words),
         )
 
-    def blocks(self, observation: NDArray[T]) -> NDArray[T]:
-        """The robots' blocks of observations: `[..., size]` -> view `[..., places, block]`."""
-        robots = self.variant.robots
-        return observation[..., : self.block * robots].reshape(*observation.shape[:-1], robots, self.block)
-
     def mine(self, observation: NDArray[T]) -> NDArray[np.bool_]:
         """`[..., size]` -> `[..., places]`: the robot in this place is the viewer's."""
-        first = self.robot_fields["seat" if "seat" in self.robot_fields else "owner"].start
+        first = self.start_of("seat" if "seat" in self.block_fields else "owner")
         is_mine: NDArray[np.bool_] = self.blocks(observation)[..., first] != 0
         return is_mine
-
-    def field(self, observation: NDArray[T], name: str) -> NDArray[T]:
-        """A field of observations: `[..., size]` -> `[..., places, field size]`, or `[..., field size]` for one of the game.
-
-        Raises:
-            KeyError: this layout has no such field.
-        """
-        if name in self.robot_fields:
-            return self.blocks(observation)[..., self.robot_fields[name].slice]
-        if name in self.game_fields:
-            return observation[..., self.game_fields[name].slice]
-        raise KeyError(f"no field {name!r}; there are {', '.join([*self.robot_fields, *self.game_fields])}")
-
-    def table(self) -> str:
-        """The layout as a Markdown table."""
-        head = ["| index | field | entries |", "| --- | --- | --- |"]
-        robot = [
-            f"| {self.block}k + {_span(f)} | `{f.name}` of the robot in place k | {f.meaning} |" for f in self.robot_fields.values()
-        ]
-        game = [f"| {_span(f)} | `{f.name}` | {f.meaning} |" for f in self.game_fields.values()]
-        return "\n".join(head + robot + game)
-
-
-def _place(fields: list[tuple[str, int, str]], start: int = 0) -> dict[str, Field]:
-    placed = {}
-    for name, size, meaning in fields:
-        placed[name] = Field(name, start, size, meaning)
-        start += size
-    return placed
-
-
-def _span(field: Field) -> str:
-    return f"{field.start}" if field.size == 1 else f"{field.start}..{field.start + field.size - 1}"
 
 
 def new_record(layout: Layout, games: int) -> Record:

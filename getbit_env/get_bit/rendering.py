@@ -1,7 +1,7 @@
 """Positions of Get Bit! for people: as text, and as a picture drawn with pygame.
 
 Both show the spectator everything, also the tables that the memory game hides from the players (G7.3); there they are marked as
-face down. pygame is imported when the first `Canvas` is made: importing this module does not need it.
+face down. pygame is imported when the first picture is drawn: importing this module does not need it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,34 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from getbit_env.core.drawing import (
+    FINE,
+    GOLD,
+    GREY,
+    INK,
+    NIGHT,
+    OWNERS,
+    RED,
+    SAND,
+    SEA_HIGH,
+    SEA_LOW,
+    SHARK_BACK,
+    SHARK_BELLY,
+    SKY_HIGH,
+    SKY_LOW,
+    SLATE,
+    WHITE,
+    Color,
+    Paper,
+    Point,
+    import_pygame,
+    mix,
+    save_surface,
+)
 from getbit_env.get_bit.notation import Game, cards_of, replay, robot_name
 from getbit_env.get_bit.variants import HALF_LIMBS, LIMBS, Variant
 
@@ -156,26 +178,6 @@ COLUMN, LEFT, SHARK, RIGHT = 144, 72, 208, 8  # width of a robot's column, of th
 HEIGHT = 448
 HEADER, WATER, FLOOR = 56, 256, 330  # heights of the lower edge of the headline, of the surface, of the sea floor
 NAMES, HANDS, TABLES = 350, 386, 421  # heights of the middles of the rows below the floor
-FINE = 3  # shapes are drawn so many times larger and scaled down, which smooths their edges
-
-Color = tuple[int, int, int]
-Point = tuple[float, float]
-
-# Okabe and Ito's palette, made to be told apart also by the colour-blind; a colour a player.
-OWNERS: tuple[Color, ...] = (
-    (230, 159, 0),
-    (0, 114, 178),
-    (0, 158, 115),
-    (213, 94, 0),
-    (204, 121, 167),
-    (240, 228, 66),
-    (86, 180, 233),
-)
-NIGHT, INK, WHITE = (16, 42, 67), (30, 41, 59), (255, 255, 255)
-SKY_HIGH, SKY_LOW, SEA_HIGH, SEA_LOW, SAND = (226, 241, 249), (247, 251, 252), (176, 219, 233), (96, 168, 204), (240, 228, 200)
-RED, GOLD, GREY, SLATE = (190, 30, 45), (255, 200, 40), (148, 163, 184), (71, 85, 105)
-SHARK_BACK, SHARK_BELLY = (92, 110, 128), (226, 232, 238)
-
 # Joints of a robot, from its middle on the surface: shoulder, elbow, hand; hip, knee, foot. Bites take limbs from the end of this
 # list, half limbs from their far end; which one is bitten off changes nothing (G4.2).
 ROBOT_LIMBS: tuple[tuple[Point, Point, Point], ...] = (
@@ -186,73 +188,9 @@ ROBOT_LIMBS: tuple[tuple[Point, Point, Point], ...] = (
 )
 
 
-class Canvas:
-    """Draws scenes, as arrays or in a window. Arrays need no display."""
-
-    title = "Get Bit!"
-
-    def __init__(self, render_mode: str, fps: float) -> None:
-        """Make a canvas.
-
-        Args:
-            render_mode: "rgb_array" or "human".
-            fps: scenes a second that a window shows at most.
-
-        Raises:
-            ImportError: pygame is not installed.
-        """
-        self._pygame = import_pygame()
-        self._human = render_mode == "human"
-        self._fps = fps
-        self._clock = self._pygame.time.Clock()
-        self._window_open = False
-        self._dismissed = False
-
-    def draw(self, scene: Any) -> NDArray[np.uint8] | None:
-        """Draw a scene.
-
-        Returns:
-            `[height, width, 3]` uint8; None if it went to the window. Who closes the window sees no more, the game goes on.
-
-        Raises:
-            RuntimeError: there is no display for a window.
-        """
-        if self._dismissed:
-            return None
-        picture = self._picture(scene)
-        if self._human:
-            self._show(picture)
-            return None
-        return np.ascontiguousarray(self._pygame.surfarray.array3d(picture).swapaxes(0, 1))
-
-    def _picture(self, scene: Any) -> Any:
-        """A surface with the scene; another game draws another one."""
-        return _Drawing(self._pygame, scene).picture()
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._window_open:
-            self._pygame.display.quit()
-        self._window_open = False
-
-    def _show(self, picture: Any) -> None:
-        # `pygame.display` rather than `pygame.Window`, which the older package of the same name lacks.
-        display = self._pygame.display
-        window = display.get_surface()
-        if window is None or window.get_size() != picture.get_size():
-            try:
-                window = display.set_mode(picture.get_size())
-            except self._pygame.error as error:
-                raise RuntimeError(f"no window can be opened ({error}); 'rgb_array' and 'ansi' need no display") from error
-            display.set_caption(self.title)
-        self._window_open = True
-        window.blit(picture, (0, 0))
-        display.flip()
-        if any(event.type == self._pygame.QUIT for event in self._pygame.event.get()):
-            self._dismissed = True
-            self.close()
-        else:
-            self._clock.tick(self._fps)
+def picture(pygame: Any, scene: Scene) -> Any:
+    """The scene as a surface of pygame."""
+    return _Drawing(pygame, scene).picture()
 
 
 def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
@@ -261,66 +199,7 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
     Raises:
         ImportError: pygame is not installed.
     """
-    pygame = import_pygame()
-    pygame.image.save(_Drawing(pygame, scene).picture(), Path(path))
-
-
-def import_pygame() -> Any:
-    """Import pygame, or say how to get it."""
-    try:
-        import pygame
-    except ImportError as error:
-        raise ImportError('drawing needs pygame: pip install "getbit-env[render]"') from error
-    return pygame
-
-
-class Paper:
-    """A large surface with pens, that is scaled down at last. Lengths are pixels of the scaled picture."""
-
-    def __init__(self, pygame: Any, width: int, height: int) -> None:
-        self._pygame, self._width, self._height = pygame, width, height
-        self._large = pygame.Surface((width * FINE, height * FINE), 0, 32)
-        self._fonts: dict[int, Any] = {}  # of this picture only: somebody may call `pygame.quit` before the next
-        pygame.font.init()  # fonts need no display
-
-    def scaled(self) -> Any:
-        """The picture as it is to be seen."""
-        return self._pygame.transform.smoothscale(self._large, (self._width, self._height))
-
-    def _box(self, x: float, y: float, width: float, height: float, color: Color) -> None:
-        self._large.fill(color, [v * FINE for v in (x, y, width, height)])
-
-    def _rounded(self, x: float, y: float, width: float, height: float, radius: float, fill: Color, edge: Color) -> None:
-        for inset, color in ((0, edge), (2, fill)):
-            box = [round(v * FINE) for v in (x + inset, y + inset, width - 2 * inset, height - 2 * inset)]
-            self._pygame.draw.rect(self._large, color, box, border_radius=round((radius - inset) * FINE))
-
-    def _disc(self, at: Point, radius: float, color: Color) -> None:
-        self._pygame.draw.circle(self._large, color, (at[0] * FINE, at[1] * FINE), radius * FINE)
-
-    def _polygon(self, points: list[Point], fill: Color | None, edge: Color | None = None) -> None:
-        if fill is not None:
-            self._pygame.draw.polygon(self._large, fill, [(x * FINE, y * FINE) for x, y in points])
-        if edge is not None:
-            for a, b in zip(points, points[1:] + points[:1], strict=True):
-                self._stroke(a, b, 2, edge)
-
-    def _stroke(self, a: Point, b: Point, width: float, color: Color) -> None:
-        """A line with round ends."""
-        length = math.hypot(b[0] - a[0], b[1] - a[1])
-        if length > 0:
-            dx, dy = (a[1] - b[1]) / length * width / 2, (b[0] - a[0]) / length * width / 2
-            self._polygon([(a[0] + dx, a[1] + dy), (b[0] + dx, b[1] + dy), (b[0] - dx, b[1] - dy), (a[0] - dx, a[1] - dy)], color)
-        for end in (a, b):
-            self._disc(end, width / 2, color)
-
-    def _text(self, text: str, at: Point, size: int, color: Color, align: str = "center") -> None:
-        if size not in self._fonts:
-            self._fonts[size] = self._pygame.font.Font(None, size * FINE)
-        drawn = self._fonts[size].render(text, True, color)
-        width, height = drawn.get_size()
-        left = at[0] * FINE - {"left": 0, "center": width / 2, "right": width}[align]
-        self._large.blit(drawn, (round(left), round(at[1] * FINE - height / 2)))
+    save_surface(picture(import_pygame(), scene), path)
 
 
 class _Drawing(Paper):
@@ -541,12 +420,6 @@ class _Drawing(Paper):
         self._rounded(x - 40, FLOOR - 21, 80, 18, 9, mix(SAND, GREY, 0.4), INK)
         self._rounded(x - 38, FLOOR - 19, max(14, 76 * left / most), 14, 7, WHITE, WHITE)
         self._text(f"{left} of {most}", (x, FLOOR - 12), 18, INK)
-
-
-def mix(a: Color, b: Color, share: float) -> Color:
-    """`a` with a share of `b`."""
-    red, green, blue = (round(p + (q - p) * share) for p, q in zip(a, b, strict=True))
-    return red, green, blue
 
 
 def _between(a: Point, b: Point, share: float) -> Point:

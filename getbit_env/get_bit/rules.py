@@ -20,13 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel, lean_kernel, part
+from getbit_env.core.compiled import lean_kernel, part
+from getbit_env.core.streams import random_bits
 
 BLOCK = 2048  # games that one pass works on: what a loop does once does not count, and its rows stay in a near cache
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 class Rules(NamedTuple):
@@ -293,15 +290,6 @@ def play_round(
 
 
 # --- chance: the starting line, the only one (G1.2) ------------------------------------------------------------------------
-
-
-@kernel
-def random_bits(key: np.uint64, counter: np.uint64) -> np.uint64:
-    """Number `counter` of the stream `key`, 64 bits (the SplitMix64 output function, which is counter-based)."""
-    z = key + counter * GOLDEN
-    z = (z ^ (z >> np.uint64(30))) * MIX_1
-    z = (z ^ (z >> np.uint64(27))) * MIX_2
-    return z ^ (z >> np.uint64(31))
 
 
 @lean_kernel

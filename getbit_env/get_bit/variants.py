@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from getbit_env.core.choices import choice
 from getbit_env.get_bit.rules import Rules
-
-E = TypeVar("E", bound=StrEnum)
 
 
 class SetUp(NamedTuple):
@@ -30,6 +30,7 @@ SET_UP = {
     6: SetUp(robots_per_player=1, cards=7),
     7: SetUp(robots_per_player=1, cards=7),  # with one more robot and deck than the box holds
 }
+ID = "getbit/GetBit-v0"  # of the environment; a new version when the same seed and actions give something else
 LIMBS, HALF_LIMBS = 4, 8  # bites that put a robot out: the standard and the longer game (G1.3, G4.2)
 MOST_CARDS, MOST_LIMBS = 7, 32  # a hand and the round counter are each one byte
 
@@ -48,13 +49,6 @@ class Reward(StrEnum):
     PLACEMENT = "placement"  # linear from +1 for the winner to -1 for the last
 
 
-class IllegalAction(StrEnum):
-    """What an environment does with a card that is not in the hand."""
-
-    LOWEST = "lowest"  # plays the lowest card of that robot's hand instead
-    RAISE = "raise"
-
-
 @dataclass(frozen=True)
 class Variant:
     """One variant of the game. `standard_variant` makes those of the rulebooks, `parse_variant` reads a name.
@@ -71,6 +65,8 @@ class Variant:
     Raises:
         ValueError: the game would make no sense; the message says why.
     """
+
+    game: ClassVar[str] = ID
 
     players: int
     robots_per_player: int
@@ -172,10 +168,10 @@ class Variant:
     def __str__(self) -> str:
         return self.name
 
-    def reward_of_finish(self, reward: Reward | str) -> NDArray[np.float32]:
-        """What each finishing place pays: `[players + 1]` float32, entry 0 (undecided) is 0."""
+    def reward_of_finish(self, reward: str) -> NDArray[np.float64]:
+        """What each finishing place pays: `[players + 1]` float64, entry 0 (undecided) is 0."""
         reward = choice(Reward, "reward", reward)
-        pays = np.zeros(self.players + 1, np.float32)
+        pays = np.zeros(self.players + 1)
         if reward == Reward.WIN:
             pays[1], pays[2:] = 1, -1 / (self.players - 1)
         else:
@@ -208,6 +204,49 @@ def standard_variant(
         memory=memory,
         three_player_ending=choice(ThreePlayerEnding, "three_player_ending", three_player_ending),
     )
+
+
+def choose_variant(
+    variant: Variant | str | None,
+    players: int | None = None,
+    *,
+    memory: bool = False,
+    half_limbs: bool = False,
+    pick_up_at: int = 2,
+    three_player_ending: ThreePlayerEnding | str = ThreePlayerEnding.SKIP_LOSER,
+) -> Variant:
+    """The variant that is named, or the standard one with these options.
+
+    Args:
+        variant: a `Variant`, its name, or None.
+        players: 2 to 7, by default 4.
+        memory: see `Variant`, as the others.
+        half_limbs: eight bites put a robot out.
+        pick_up_at: 2 or 1.
+        three_player_ending: "skip_loser" or "literal".
+
+    Raises:
+        ValueError: there is no such game, or the variant already says what an option would.
+        TypeError: `variant` is neither a name nor a variant.
+    """
+    options: dict[str, Any] = {
+        "memory": memory,
+        "half_limbs": half_limbs,
+        "pick_up_at": pick_up_at,
+        "three_player_ending": three_player_ending,
+    }
+    if variant is None:
+        return standard_variant(4 if players is None else players, **options)
+    defaults = inspect.signature(choose_variant).parameters
+    said = [name for name, value in options.items() if value != defaults[name].default]
+    if said:
+        raise ValueError(f"variant={str(variant)!r} already says what {', '.join(said)} would; give one or the other")
+    chosen = parse_variant(variant) if isinstance(variant, str) else variant
+    if not isinstance(chosen, Variant):
+        raise TypeError(f"variant is the name of a variant of Get Bit!, such as '4p', or a Variant, not {variant!r}")
+    if players not in (None, chosen.players):
+        raise ValueError(f"variant={str(variant)!r} has {chosen.players} players, not {players}")
+    return chosen
 
 
 _TOKEN = re.compile(
@@ -246,11 +285,3 @@ def parse_variant(name: str) -> Variant:
         memory="memory" in found,
         three_player_ending=ThreePlayerEnding.LITERAL if "literal" in found else ThreePlayerEnding.SKIP_LOSER,
     )
-
-
-def choice(kind: type[E], option: str, value: str) -> E:
-    """`value` as a member of the enum `kind`; the error names the option and what it may be."""
-    try:
-        return kind(value)
-    except ValueError:
-        raise ValueError(f"{option} is one of {', '.join(repr(m.value) for m in kind)}, not {value!r}") from None

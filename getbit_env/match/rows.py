@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
+from getbit_env.core.compiled import kernel
 
 
 @kernel

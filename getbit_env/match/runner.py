@@ -1,10 +1,10 @@
 """A match: one line-up of agents at one table, many games, every seat played by everybody.
 
-The unit is a starting line with all its rotations: every agent plays it from the place of every other. Seats see each other
-relative to themselves, so that a line whose robots are renamed, each to that of the next seat, is the same line with the agents
-moved on by one: agents stay in their seats and the lines are renamed.
+The unit is a start (a starting line, a deal) with all its rotations: every agent plays it from the place of every other. Seats see
+each other relative to themselves, so a start with all players moved on by one seat is the same start with the agents moved on by
+one. Agents stay in their seats, and the starts are rotated.
 
-Where there are no more lines than asked for, all of them are played, in whole blocks; else lines are drawn from the seed.
+If there are no more starts than asked for, all of them are played, in whole blocks. Otherwise starts are drawn from the seed.
 Games are played in chunks of `GAMES_PER_CHUNK`, and everything random in a chunk follows from the seed and its number:
 any number of processes gives the same result.
 """
@@ -28,18 +28,19 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.agent import Agent
-from getbit_env.games import find_variant, game_of
-from getbit_env.get_bit.variants import Reward, Variant, choice
-from getbit_env.loading import load_agent
+from getbit_env.agent_registry import check_agents, load_agent
+from getbit_env.core.agent import Agent, name_of
+from getbit_env.core.choices import choice
+from getbit_env.core.spec import Engine, GameSpec, Variant
+from getbit_env.game_registry import find_variant, game_of
 from getbit_env.match.rows import collect, hand_out
 from getbit_env.match.statistics import Estimate, estimate
 
 T = TypeVar("T")
 
-LINES = 5040  # every starting line of seven robots, and whole blocks of all the lines of fewer
+STARTS = 5040  # every starting line of seven robots, and whole blocks of all those of fewer
 GAMES_PER_CHUNK = 4096  # larger is faster up to here, and a long history of seven players still fits into memory
-LEAST_LINES = 4  # an interval of fewer says nothing
+LEAST_STARTS = 4  # an interval of fewer says nothing
 
 
 class Failure(NamedTuple):
@@ -58,14 +59,14 @@ class Standing:
         win: games won, of those that one of its seats played; the equal share is 1 / players.
         payoff: mean reward of a game; the equal share is 0.
         places: `[players]`, part of its games finished first, second, ...
-        bites: mean number of limbs lost in a game.
+        statistics: what the game counts beside that, by name: means of a game.
     """
 
     seats: int
     win: Estimate
     payoff: Estimate
     places: tuple[float, ...]
-    bites: float
+    statistics: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,12 @@ class MatchResult:
     Attributes:
         variant: name of the variant.
         line_up: the agent of each seat.
-        lines: starting lines played, each in all rotations: the units of the intervals.
+        starts: starts played, each in all rotations: the units of the intervals.
         games: games played.
-        exact: all agents were deterministic and all lines were played: the numbers are exact.
+        exact: all agents were deterministic and all starts were played: the numbers are exact.
         standings: of each agent, by name.
-        rounds: mean length of a game; 0 if none was played.
+        length: mean length of a game, in rounds or turns; 0 if none was played.
+        length_unit: what lengths are counted in.
         orders: how many games ended in each finishing order, names from the winner on.
         failure: the agent that could not play and why. The match then breaks off and counts as lost in every game by that agent;
             who did not fail shares the wins.
@@ -87,11 +89,12 @@ class MatchResult:
 
     variant: str
     line_up: tuple[str, ...]
-    lines: int
+    starts: int
     games: int
     exact: bool
     standings: dict[str, Standing]
-    rounds: float
+    length: float
+    length_unit: str
     orders: tuple[tuple[tuple[str, ...], int], ...]
     failure: Failure | None = None
 
@@ -100,12 +103,13 @@ class MatchResult:
 
     def __str__(self) -> str:
         width = max(map(len, self.standings))
-        rows = [f"{self.variant}: {self.lines} lines, {self.games} games of {self.rounds:.1f} rounds{', exact' * self.exact}"]
+        length = f"{self.length:.1f} {self.length_unit}{', exact' * self.exact}"
+        rows = [f"{self.variant}: {self.starts} starts, {self.games} games of {length}"]
         if self.failure:
             rows.append(f"lost by {self.failure.agent}, which failed: {self.failure.reason}")
         rows += [
             f"{name:{width}}  x{s.seats}  win {s.win}  payoff {s.payoff}  places {' '.join(f'{p:.3f}' for p in s.places)}"
-            f"  bites {s.bites:.2f}"
+            f"{''.join(f'  {what} {mean:.2f}' for what, mean in s.statistics.items())}"
             for name, s in self.standings.items()
         ]
         return "\n".join(rows)
@@ -118,7 +122,7 @@ class MatchResult:
     def from_dict(data: dict[str, Any]) -> MatchResult:
         """The result that `to_dict` gave, also after a way through JSON."""
         standings = {
-            name: Standing(s["seats"], Estimate(*s["win"]), Estimate(*s["payoff"]), tuple(s["places"]), s["bites"])
+            name: Standing(s["seats"], Estimate(*s["win"]), Estimate(*s["payoff"]), tuple(s["places"]), dict(s["statistics"]))
             for name, s in data["standings"].items()
         }
         orders = tuple((tuple(names), games) for names, games in data["orders"])
@@ -139,9 +143,9 @@ def play_match(
     variant: Variant | str = "4p",
     *,
     agents: Mapping[str, Agent] | None = None,
-    lines: int = LINES,
+    starts: int = STARTS,
     seed: int = 0,
-    reward: Reward | str = Reward.WIN,
+    reward: str | None = None,
     time_limit: float | None = None,
     pool: Executor | None = None,
     on_chunk: Callable[[int, int], None] | None = None,
@@ -155,31 +159,31 @@ def play_match(
             random numbers.
         variant: the game, or its name.
         agents: agents by the names that the line-up uses.
-        lines: starting lines to play, each in all rotations of the seats. If there are no more than so many, all of them
-            are played, in blocks, as often as it takes; once is enough if all agents are deterministic.
-        seed: of the lines that are drawn and of the agents.
-        reward: what finishing places pay.
+        starts: starts to play, each in all rotations of the seats. If the variant has no more than so many, all of them are played,
+            in blocks, as often as it takes; once is enough if all agents are deterministic.
+        seed: of the starts that are drawn and of the agents.
+        reward: what finishing places pay, by default the first of the game's `rewards`.
         time_limit: seconds that an agent may take for one call of `reset` or `act`, with all its rows. Python code is
             interrupted where the system can do so; compiled code is only found to be late when it comes back.
         pool: plays chunks in its processes; the agents must be names, or picklable.
-        on_chunk: called with the number of lines done and of all, after every chunk.
+        on_chunk: called with the number of starts done and of all, after every chunk.
 
     Returns:
-        The result; intervals are those of `statistics.estimate` over lines. Where all lines are played in blocks they are on the
-        wide side, because which lines are played is not chance.
+        The result; intervals are those of `statistics.estimate` over starts. If all starts are played in blocks, they are
+        wider than necessary, because which starts are played is not chance.
 
     Raises:
-        ValueError: the line-up does not fit the variant, a name is unknown, or there are too few lines.
+        ValueError: the line-up does not fit the variant, a name is unknown, an agent can't play this game, or there are
+            too few starts.
     """
-    variant = find_variant(variant)
-    assert not isinstance(variant, str)  # for the type checker, which can't know the variants of all games
-    if len(line_up) != variant.players:
-        raise ValueError(f"{variant} has {variant.players} players, the line-up {len(line_up)}")
-    if lines < LEAST_LINES:
-        raise ValueError(f"lines is {LEAST_LINES} or more, not {lines}: fewer tell nothing")
+    chosen: Variant = find_variant(variant)
+    if len(line_up) != chosen.players:
+        raise ValueError(f"{chosen} has {chosen.players} players, the line-up {len(line_up)}")
+    if starts < LEAST_STARTS:
+        raise ValueError(f"starts is {LEAST_STARTS} or more, not {starts}: fewer tell nothing")
     own = tuple((agents or {}).items())
-    table = Table(tuple(line_up), own, variant, seed, lines, choice(Reward, "reward", reward), time_limit)
-    chunks = range(math.ceil(table.lines / table.lines_per_chunk))
+    table = LineUp(tuple(line_up), own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit)
+    chunks = range(math.ceil(table.starts / table.starts_per_chunk))
     played: Iterable[_Chunk | Failure] = (
         map(table.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, table.arguments), chunks)
     )
@@ -189,18 +193,27 @@ def play_match(
             return table.forfeit(chunk)
         done.append(chunk)
         if on_chunk is not None:
-            on_chunk(min(len(done) * table.lines_per_chunk, table.lines), table.lines)
+            on_chunk(min(len(done) * table.starts_per_chunk, table.starts), table.starts)
     return table.result(done)
 
 
-class _Chunk(NamedTuple):
-    """What came out of some lines; A agents, L lines."""
+def chosen_reward(game: GameSpec, reward: str | None) -> str:
+    """The name of a game's reward; by default its first one.
 
-    win: NDArray[np.float64]  # [A, L] mean over seats and rotations
-    payoff: NDArray[np.float64]  # [A, L]
+    Raises:
+        ValueError: the game has none of that name.
+    """
+    return next(iter(game.rewards)).value if reward is None else choice(game.rewards, "reward", reward).value
+
+
+class _Chunk(NamedTuple):
+    """What came out of some starts; A agents, S starts."""
+
+    win: NDArray[np.float64]  # [A, S] mean over seats and rotations
+    payoff: NDArray[np.float64]  # [A, S]
     places: NDArray[np.int64]  # [A, P] games finished in each place
-    bites: NDArray[np.int64]  # [A] limbs lost
-    rounds: int
+    statistics: NDArray[np.int64]  # [A, statistics of the game]
+    length: int  # of all games together
     orders: Counter[tuple[str, ...]]
 
 
@@ -241,13 +254,13 @@ class _AgentError(Exception):
     """What an agent raised, or did wrong."""
 
 
-class Table:
-    """A line-up and what it plays; see `play_match`.
+class LineUp:
+    """The agents of a match in their seats, and what they play; see `play_match`.
 
     Attributes:
-        arguments: what makes the same table elsewhere.
+        arguments: what makes the same line-up elsewhere.
         names: of the agents, each once, by first seat.
-        lines, lines_per_chunk: how many are played, and how many at once.
+        starts, starts_per_chunk: how many are played, and how many at once.
         exact: see `MatchResult`.
     """
 
@@ -257,13 +270,13 @@ class Table:
         agents: tuple[tuple[str, Agent], ...],
         variant: Variant,
         seed: int,
-        lines: int,
-        reward: Reward,
+        starts: int,
+        reward: str,
         time_limit: float | None,
     ) -> None:
-        self.arguments = (line_up, agents, variant, seed, lines, reward, time_limit)
+        self.arguments = (line_up, agents, variant, seed, starts, reward, time_limit)
         self._variant, self._seed, self._time_limit = variant, seed, time_limit
-        self._pays = variant.reward_of_finish(reward).astype(np.float64)
+        self._pays = variant.reward_of_finish(reward)
         chosen: dict[Any, list[int]] = {}
         for seat, one in enumerate(line_up):
             chosen.setdefault(one if isinstance(one, str) else id(one), []).append(seat)
@@ -273,28 +286,28 @@ class Table:
         self._agents = [one if not isinstance(one, str) else own[one] if one in own else load_agent(one) for one in first]
         self.names = _names(first)
         self._game = game_of(variant)
-        self._all_lines = self._game.number_of_starts(variant)
+        check_agents(dict(zip(self.names, self._agents, strict=True)), variant)
+        self._all_starts = self._game.number_of_starts(variant)
         deterministic = all(getattr(agent, "deterministic", False) for agent in self._agents)
-        self._enumerated = lines >= self._all_lines
+        self._enumerated = starts >= self._all_starts
         self.exact = self._enumerated and deterministic
-        blocks = 1 if deterministic else math.ceil(lines / self._all_lines)
-        self.lines = blocks * self._all_lines if self._enumerated else lines
-        self.lines_per_chunk = GAMES_PER_CHUNK // variant.players
+        blocks = 1 if deterministic else math.ceil(starts / self._all_starts)
+        self.starts = int(blocks * self._all_starts) if self._enumerated else starts
+        self.starts_per_chunk = GAMES_PER_CHUNK // variant.players
         self._engines: dict[tuple[int, Any], Any] = {}
 
     def play(self, chunk: int) -> _Chunk | Failure:
-        """Play the lines of a chunk in all rotations."""
-        lines = self._rotations(chunk)
-        games, players = len(lines), self._variant.players
+        """Play the starts of a chunk in all rotations."""
+        starts = self._rotations(chunk)
+        games, players = len(starts), self._variant.players
         eyes, tables = self._sit_down(games)
         engine = eyes[0].engine
         finish = np.zeros((players, games), np.uint8)
-        bites = np.zeros_like(getattr(engine.outcome, "bitten", finish))
         running = np.ones(games, np.uint8)
         seeing = running.copy()
         actions = np.zeros((games, players), np.int64)
         for each in eyes:
-            each.engine.start(None, lines)
+            each.engine.start(None, starts)
         try:
             for number, table in enumerate(tables):
                 seeds = np.random.SeedSequence((self._seed, 1, chunk, number)).generate_state(1)
@@ -310,28 +323,27 @@ class Table:
                 if np.logical_and(engine.replaced, running[:, None]).any():
                     self._refuse(tables, engine.replaced & running[:, None], actions)
                 finish += engine.outcome.finish
-                bites += getattr(engine.outcome, "bitten", 0)  # only robots are bitten
                 seeing[:] = running
                 running &= ~engine.outcome.over & 1
         except _AgentError as error:
             name, reason = error.args
             return Failure(name, reason)
-        return self._add_up(finish, bites, int(engine.state.rounds.sum(dtype=np.int64)))
+        return self._add_up(finish, engine)
 
     def _rotations(self, chunk: int) -> Any:
-        """The lines of a chunk, each followed by its renamed ones."""
-        first = chunk * self.lines_per_chunk
-        number = min(self.lines_per_chunk, self.lines - first)
+        """The starts of a chunk, each followed by its rotations."""
+        first = chunk * self.starts_per_chunk
+        number = min(self.starts_per_chunk, self.starts - first)
         return self._game.rotated_starts(self._variant, self._seed, first, number, self._enumerated)
 
     def _sit_down(self, games: int) -> tuple[list[_Eyes], list[_Seats]]:
         """Give the agents their rows: those that want to see the same share an engine."""
-        wishes = [getattr(agent, "options", None) or self._game.Options() for agent in self._agents]
+        wishes = [getattr(agent, "options", None) or self._game.options() for agent in self._agents]
         eyes, tables = [], {}
         for options in dict.fromkeys(wishes):
             engine = self._engines.get((games, options))
             if engine is None:
-                engine = self._engines[games, options] = self._game.Engine(self._variant, games, seed=0, options=options)
+                engine = self._engines[games, options] = self._game.make_engine(self._variant, games, seed=0, options=options)
             alike = [number for number, wish in enumerate(wishes) if wish == options]
             eyes.append(_Eyes(engine, [self._seats[number] for number in alike]))
             for number, rows in zip(alike, eyes[-1].rows, strict=True):
@@ -376,15 +388,16 @@ class Table:
             reason = f"{type(error).__name__}: {text} ({where.filename}, line {where.lineno})"
             raise _AgentError(self.names[number], reason) from error
 
-    def _add_up(self, finish: NDArray[np.uint8], bites: NDArray[np.uint8], rounds: int) -> _Chunk:
-        """`finish` `[P, G]`, `bites` `[R, G]` and the number of all rounds as what agents did."""
-        players, games = finish.shape
+    def _add_up(self, finish: NDArray[np.uint8], engine: Engine) -> _Chunk:
+        """What agents did in games that are over, with these finishing places, `[P, G]`."""
+        players = len(finish)
         won, paid = (finish == 1).astype(np.float64), self._pays[finish]
         win, payoff = (
             np.array([values[seats].reshape(len(seats), -1, players).mean(axis=(0, 2)) for seats in self._seats])
             for values in (won, paid)
         )
-        of_player = bites.reshape(players, -1, games).sum(axis=(1, 2), dtype=np.int64)
+        counts = [statistic.count(engine).sum(axis=1, dtype=np.int64) for statistic in self._game.statistics]
+        of_player = np.array(counts, np.int64).reshape(-1, players).T
         agent_of = np.zeros(players, np.int64)
         for number, seats in enumerate(self._seats):
             agent_of[seats] = number
@@ -397,14 +410,14 @@ class Table:
             win,
             payoff,
             np.array([np.bincount(finish[seats].ravel(), minlength=players + 1)[1:] for seats in self._seats]),
-            np.array([of_player[seats].sum() for seats in self._seats]),
-            rounds,
+            np.array([of_player[seats].sum(axis=0) for seats in self._seats]),
+            int(engine.lengths.sum(dtype=np.int64)),
             orders,
         )
 
     def result(self, chunks: list[_Chunk]) -> MatchResult:
         """All chunks together."""
-        games = self.lines * self._variant.players
+        games = self.starts * self._variant.players
         standings = {}
         for number, (name, seats) in enumerate(zip(self.names, self._seats, strict=True)):
             played = games * len(seats)
@@ -413,10 +426,10 @@ class Table:
                 self._estimate(np.concatenate([chunk.win[number] for chunk in chunks]), 0, 1),
                 self._estimate(np.concatenate([chunk.payoff[number] for chunk in chunks]), self._pays[1:].min(), self._pays[1]),
                 tuple((sum(chunk.places[number] for chunk in chunks) / played).tolist()),
-                float(sum(chunk.bites[number] for chunk in chunks) / played),
+                self._statistics(sum(chunk.statistics[number] for chunk in chunks) / played),
             )
         orders = sum((chunk.orders for chunk in chunks), Counter())
-        return self._report(games, standings, sum(chunk.rounds for chunk in chunks) / games, tuple(sorted(orders.items())))
+        return self._report(games, standings, sum(chunk.length for chunk in chunks) / games, tuple(sorted(orders.items())))
 
     def forfeit(self, failure: Failure) -> MatchResult:
         """What a match counts in which this agent failed: it loses, the others share the wins."""
@@ -432,8 +445,11 @@ class Table:
                 places[: players - failed] = 1 / (players - failed)
                 win = 1 / (players - failed)
                 payoff = -failed * self._pays[-1] / (players - failed)
-            standings[name] = Standing(len(seats), Estimate(win), Estimate(float(payoff)), tuple(places.tolist()), 0.0)
+            standings[name] = Standing(len(seats), Estimate(win), Estimate(float(payoff)), tuple(places.tolist()), {})
         return self._report(0, standings, 0.0, (), failure)
+
+    def _statistics(self, means: NDArray[np.float64]) -> dict[str, float]:
+        return {one.name: float(mean) for one, mean in zip(self._game.statistics, means, strict=True)}
 
     def _estimate(self, values: NDArray[np.float64], least: float, most: float) -> Estimate:
         return Estimate(float(values.mean())) if self.exact else estimate(values, least, most)
@@ -442,27 +458,27 @@ class Table:
         self,
         games: int,
         standings: dict[str, Standing],
-        rounds: float,
+        length: float,
         orders: tuple[tuple[tuple[str, ...], int], ...],
         failure: Failure | None = None,
     ) -> MatchResult:
         names = {seat: name for name, seats in zip(self.names, self._seats, strict=True) for seat in seats}
         line_up = tuple(names[seat] for seat in range(self._variant.players))
         exact = self.exact and failure is None
-        lines = self.lines if failure is None else 0
-        return MatchResult(self._variant.name, line_up, lines, games, exact, standings, rounds, orders, failure)
+        starts, unit = self.starts if failure is None else 0, self._game.length_unit
+        return MatchResult(self._variant.name, line_up, starts, games, exact, standings, length, unit, orders, failure)
 
 
-_table = lru_cache(maxsize=1)(Table)  # a worker plays many chunks of a table one after another
+_line_up = lru_cache(maxsize=1)(LineUp)  # a worker plays many chunks of a match one after another
 
 
 def _play_elsewhere(arguments: tuple[Any, ...], chunk: int) -> _Chunk | Failure:
-    return _table(*arguments).play(chunk)
+    return _line_up(*arguments).play(chunk)
 
 
 def _names(agents: Sequence[Agent | str]) -> list[str]:
     """A name for each: its own, its attribute `name`, or that of its class; with a number where two would be called alike."""
-    names = [one if isinstance(one, str) else str(getattr(one, "name", type(one).__name__)) for one in agents]
+    names = [one if isinstance(one, str) else name_of(one) for one in agents]
     return [name if names.count(name) == 1 else f"{name}#{names[:i].count(name) + 1}" for i, name in enumerate(names)]
 
 

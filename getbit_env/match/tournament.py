@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from getbit_env.agent import Agent
-from getbit_env.games import find_variant
-from getbit_env.get_bit.variants import Reward, Variant, choice
-from getbit_env.loading import load_agent
-from getbit_env.match.runner import LINES, MatchResult, play_match
+from getbit_env.agent_registry import check_agents, load_agent
+from getbit_env.core.agent import Agent
+from getbit_env.core.spec import Variant
+from getbit_env.game_registry import find_variant, game_of
+from getbit_env.match.runner import STARTS, MatchResult, chosen_reward, play_match
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__
 
@@ -94,9 +94,9 @@ def play_tournament(
     variant: Variant | str = "4p",
     *,
     own: Mapping[str, Agent] | None = None,
-    lines: int = LINES,
+    starts: int = STARTS,
     seed: int = 0,
-    reward: Reward | str = Reward.WIN,
+    reward: str | None = None,
     mixed: int = MIXED,
     time_limit: float | None = TIME_LIMIT,
     processes: int = 1,
@@ -109,15 +109,15 @@ def play_tournament(
         agents: names, as `getbit_env.load_agent` or `own` knows them.
         variant: the game, or its name.
         own: agents by name.
-        lines: see `play_match`.
-        seed: see `play_match`; all tables play the same lines.
+        starts: see `play_match`.
+        seed: see `play_match`; all tables play the same starts.
         reward: see `play_match`.
         mixed: how many tables at most that are not one against many.
         time_limit: see `play_match`.
         processes: how many play, each a table at a time; the result is the same for any number. `own` must be picklable then.
         path: a JSON file in which results are saved as they come. If it is there already, tables that it holds are not played
             again, unless an agent failed at them; those of other agents are kept.
-        progress: called with a line-up and the part of its lines that is done.
+        progress: called with a line-up and the part of its starts that is done.
 
     Returns:
         The result. An agent that fails (raises, plays something illegal, takes too long) loses that match, and the tournament
@@ -126,28 +126,25 @@ def play_tournament(
     Raises:
         ValueError: there are fewer than two agents, a name is unknown or stands twice, or the file comes from another tournament.
     """
-    variant = find_variant(variant)
-    assert not isinstance(variant, str)  # for the type checker, which can't know the variants of all games
+    chosen: Variant = find_variant(variant)
     agents = tuple(agents)
     if len(agents) < 2 or len(set(agents)) < len(agents):
         raise ValueError(f"a tournament has two or more agents with different names, not {', '.join(agents) or 'none'}")
-    for name in agents:
-        if name not in (own or {}):
-            load_agent(name)
+    check_agents({name: (own or {}).get(name) or load_agent(name) for name in agents}, chosen)
     settings: dict[str, Any] = {
-        "variant": variant.name,
-        "lines": lines,
+        "variant": chosen.name,
+        "starts": starts,
         "seed": seed,
-        "reward": choice(Reward, "reward", reward).value,
+        "reward": chosen_reward(game_of(chosen), reward),
         "getbit_env": __version__,
         "weights": {name: digest for name in agents if (digest := _weights_digest(name))},
     }
     file = None if path is None else Path(path)
     saved = _load(file, settings) if file is not None and file.exists() else {}
-    tables = cross_tables(agents, variant.players) + mixed_tables(agents, variant.players, mixed, seed)
+    tables = cross_tables(agents, chosen.players) + mixed_tables(agents, chosen.players, mixed, seed)
     todo = [table for table in tables if table not in saved or saved[table].failure]
     play = partial(
-        play_match, variant=variant, agents=own, lines=lines, seed=seed, reward=settings["reward"], time_limit=time_limit
+        play_match, variant=chosen, agents=own, starts=starts, seed=seed, reward=settings["reward"], time_limit=time_limit
     )
 
     def tell(table: tuple[str, ...], done: int, of: int) -> None:
@@ -158,7 +155,7 @@ def play_tournament(
         saved[table] = match
         if file is not None:
             order = [t for t in tables if t in saved] + [t for t in saved if t not in tables]
-            _save(file, TournamentResult(agents, variant.players, settings, tuple(saved[t] for t in order)).to_dict())
+            _save(file, TournamentResult(agents, chosen.players, settings, tuple(saved[t] for t in order)).to_dict())
         if progress is not None:
             progress(table, 1.0)
 
@@ -177,7 +174,7 @@ def play_tournament(
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-    return TournamentResult(agents, variant.players, settings, tuple(saved[table] for table in tables))
+    return TournamentResult(agents, chosen.players, settings, tuple(saved[table] for table in tables))
 
 
 def _weights_digest(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Get Bit! for Stable-Baselines3: a native `VecEnv`, and callbacks for self-play. Needs the extra `getbit-env[sb3]`."""
+"""The games for Stable-Baselines3: native `VecEnv`s, and callbacks for self-play. Needs the extra `getbit-env[sb3]`."""
 
 try:
     import stable_baselines3  # noqa: F401 - only to say what is missing
@@ -6,6 +6,7 @@ except ImportError as error:
     raise ImportError('getbit_env.sb3 needs Stable-Baselines3: pip install "getbit-env[sb3]"') from error
 
 from getbit_env.sb3.callbacks import SAMPLING, OpponentPool, Past, WinRate, network_of
-from getbit_env.sb3.vec_env import GetBitVecEnv, SeatVecEnv
+from getbit_env.sb3.get_bit import GetBitVecEnv
+from getbit_env.sb3.vec_env import SingleAgentVecEnv
 
-__all__ = ["SAMPLING", "GetBitVecEnv", "OpponentPool", "Past", "SeatVecEnv", "WinRate", "network_of"]
+__all__ = ["SAMPLING", "GetBitVecEnv", "OpponentPool", "Past", "SingleAgentVecEnv", "WinRate", "network_of"]

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from getbit_env.agent import Agent
-from getbit_env.loading import load_agent
+from getbit_env.agent_registry import load_agent
+from getbit_env.core.agent import Agent
 from getbit_env.match import MatchResult, play_match
 from getbit_env.network import NetworkAgent, load_network, save_network
 
@@ -68,7 +68,7 @@ class OpponentPool(BaseCallback):
     Attributes:
         past: the past selves, the oldest first.
         rollouts: how many there were.
-        results: of the last rollout, wins (1.0 or 0.0) of the learner by who sat at its table.
+        results: of the last rollout, wins (1.0 or 0.0) of the learner by the name of the opponents.
         lengths: of the last rollout, rounds of the learner's games.
     """
 
@@ -78,7 +78,7 @@ class OpponentPool(BaseCallback):
         self,
         folder: Path,
         *,
-        tables: int = 8,
+        groups: int = 8,
         latest: float = 0.4,
         bots: Sequence[str] = ("random", "lowest", "highest", "counter"),
         bot_share: float = 0.3,
@@ -91,10 +91,10 @@ class OpponentPool(BaseCallback):
 
         Args:
             folder: for the weights of past selves.
-            tables: tables of opponents at a time, each with an equal share of the games.
-            latest: share of the tables at which the policy as of this rollout sits.
+            groups: groups of opponents at a time, each with an equal number of the games.
+            latest: share of the groups that are the policy as of this rollout.
             bots: names of agents that stay in the pool.
-            bot_share: share of the tables at which they sit; past selves sit at the rest.
+            bot_share: share of the groups that are bots; the rest are past selves.
             sampling: which past selves: one of `SAMPLING`.
             size: past selves kept; older ones are thinned out.
             every: rollouts between snapshots.
@@ -110,16 +110,16 @@ class OpponentPool(BaseCallback):
             raise ValueError(f"latest and bot_share are shares that add up to 1 at most, not {latest} and {bot_share}")
         if bot_share > 0 and not bots:
             raise ValueError("bot_share is over 0, but there are no bots")
-        self.folder, self.tables, self.size, self.every, self.seed = folder, tables, size, every, seed
-        self.at_bots = round(tables * bot_share)
-        self.at_latest = min(max(round(tables * latest), 1), tables - self.at_bots)
+        self.folder, self.groups, self.size, self.every, self.seed = folder, groups, size, every, seed
+        self.bot_groups = round(groups * bot_share)
+        self.latest_groups = min(max(round(groups * latest), 1), groups - self.bot_groups)
         self._sample = SAMPLING[sampling]
         self._bots = {name: load_agent(name) for name in bots}
         self.past: list[Past] = []
         self.rollouts = 0
         self.results: dict[str, list[float]] = defaultdict(list)
         self.lengths: list[int] = []
-        self._sits: dict[int, str] = {}  # who sits at the table of this number
+        self._sits: dict[int, str] = {}  # name of the opponents of this number
         self._seated = False
 
     def seat_opponents(self) -> None:
@@ -128,14 +128,14 @@ class OpponentPool(BaseCallback):
         if self.rollouts % self.every == 0:
             self._take_snapshot()
         rng = np.random.default_rng([self.seed, self.rollouts])
-        chosen: list[tuple[str, Agent]] = [("latest", network_of(self.model, "latest"))] * self.at_latest
-        while len(chosen) < self.tables - self.at_bots:
+        chosen: list[tuple[str, Agent]] = [("latest", network_of(self.model, "latest"))] * self.latest_groups
+        while len(chosen) < self.groups - self.bot_groups:
             past = self._sample(self.past, rng)
             past.agent = past.agent or load_network(self._file(past.name), past.name)
             chosen.append((past.name, past.agent))
-        chosen += [list(self._bots.items())[int(rng.integers(len(self._bots)))] for _ in range(self.at_bots)]
-        numbers = self.model.env.env_method("set_opponents", [agent for _, agent in chosen], indices=[0])[0]
-        known = {number: name for number, name in self._sits.items() if number >= numbers[0] - 8 * self.tables}
+        chosen += [list(self._bots.items())[int(rng.integers(len(self._bots)))] for _ in range(self.bot_groups)]
+        numbers = self.model.env.env_method("set_opponent_groups", [agent for _, agent in chosen], indices=[0])[0]
+        known = {number: name for number, name in self._sits.items() if number >= numbers[0] - 8 * self.groups}
         self._sits = known | dict(zip(numbers, (name for name, _ in chosen), strict=True))
 
     def _on_rollout_start(self) -> None:
@@ -148,9 +148,9 @@ class OpponentPool(BaseCallback):
     def _on_step(self) -> bool:
         infos = self.locals["infos"]
         for game in np.flatnonzero(self.locals["dones"]):
-            episode = infos[game]["episode"]
-            self.results[self._sits.get(episode["table"], "earlier")].append(episode["win"])
-            self.lengths.append(episode["l"])
+            result = infos[game]["game"]
+            self.results[self._sits.get(result["opponents"], "earlier")].append(result["win"])
+            self.lengths.append(infos[game]["episode"]["l"])
         return True
 
     def _on_rollout_end(self) -> None:
@@ -174,7 +174,7 @@ class OpponentPool(BaseCallback):
 
 
 class WinRate(BaseCallback):
-    """Every so many rollouts, plays the policy at some tables, every starting line in every rotation of the seats.
+    """Every so many rollouts, plays the policy against some opponents, every start in every rotation of the seats.
 
     Attributes:
         results: of the last evaluation, by the name of who sat around the policy.
@@ -190,7 +190,7 @@ class WinRate(BaseCallback):
         tables: Sequence[str] = ("random", "lowest", "highest", "counter"),
         *,
         every: int = 32,
-        lines: int = 480,
+        starts: int = 480,
         seed: int = 0,
         save_best: Path | None = None,
     ) -> None:
@@ -199,12 +199,12 @@ class WinRate(BaseCallback):
         Args:
             tables: names of agents; each in turn sits in all seats but the policy's.
             every: rollouts between evaluations.
-            lines: starting lines of each table.
-            seed: of lines and agents.
+            starts: starts of each table.
+            seed: of starts and agents.
             save_best: file for the best policy so far.
         """
         super().__init__()
-        self.tables, self.every, self.lines, self.seed, self.save_best = tables, every, lines, seed, save_best
+        self.tables, self.every, self.starts, self.seed, self.save_best = tables, every, starts, seed, save_best
         self.results: dict[str, MatchResult] = {}
         self.score, self.best = -1.0, -1.0
         self.rollouts = 0
@@ -215,7 +215,7 @@ class WinRate(BaseCallback):
         others = agent.variant.players - 1
         for name in self.tables:
             line_up: list[Agent | str] = [agent, *[name] * others]
-            self.results[name] = play_match(line_up, agent.variant, lines=self.lines, seed=self.seed)
+            self.results[name] = play_match(line_up, agent.variant, starts=self.starts, seed=self.seed)
             self.logger.record(f"evaluation/win_{name}", self.results[name][agent.name].win.mean)
         self.score = float(np.mean([result[agent.name].win.mean for result in self.results.values()]))
         if self.score > self.best:

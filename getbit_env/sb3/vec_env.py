@@ -1,4 +1,4 @@
-"""Get Bit! as a `VecEnv` of Stable-Baselines3.
+"""A batch of games of any kind as a `VecEnv` of Stable-Baselines3.
 
 The learner sits in one seat of every game and the others are played by agents, in batch; nothing is copied from game to game
 in Python. Masks come through `action_masks`, as sb3-contrib's `MaskablePPO` asks for them.
@@ -15,47 +15,52 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from getbit_env.get_bit.observations import Options
-from getbit_env.get_bit.variants import Reward, Variant, parse_variant
-from getbit_env.loading import load_agent
-from getbit_env.seat import SeatBatch, Table
-
-Named = Table | str | Sequence["Named"]
+from getbit_env.single_agent import Opponents, SingleAgentBatch
 
 
-class SeatVecEnv(VecEnv):
-    """A batch of games of any kind as a `VecEnv`, with the learner in one seat of each; `GetBitVecEnv` is that of Get Bit!.
+class SingleAgentVecEnv(VecEnv):
+    """A batch of games as a `VecEnv`, with the learner in one seat of each; `GetBitVecEnv` is that of Get Bit!.
 
     Observations are `[num_envs, D]` float32 of zeros and ones (`layout`), actions `Discrete(A)`. An episode ends when the
     learner's fate is decided, in the middle of the game or at its end; the game then begins anew. Its last info holds
-    `terminal_observation`, `TimeLimit.truncated`, and `episode` with `r` (sum of rewards), `l` (decisions of the learner), `t`
-    (seconds since this object was made), `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none) and `table` (see
-    `set_opponents`).
+
+    - `terminal_observation` and `TimeLimit.truncated`;
+    - `episode` with `r` (sum of rewards), `l` (decisions of the learner) and `t` (seconds since this object was made);
+    - `game` with `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none) and `opponents` (the number that
+      `set_opponents` or `set_opponent_groups` gave to those who played it).
 
     Attributes:
-        batch: the `SeatBatch` behind it.
+        batch: the `SingleAgentBatch` behind it.
         layout: what the entries of an observation mean.
     """
 
-    def __init__(self, batch: SeatBatch) -> None:
+    def __init__(self, batch: SingleAgentBatch, *, render_mode: str | None = None) -> None:
         """Wrap a batch of games."""
         self.batch = batch
         self.layout = batch.engine.layout
         num_envs = batch.engine.size
-        self._attributes: dict[str, list[Any]] = {"render_mode": [None] * num_envs}
+        self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
 
-    def set_opponents(self, opponents: Named) -> list[int]:
-        """Change the opponents; games that are going on are finished by those who began them.
+    def set_opponents(self, opponents: Opponents) -> int:
+        """Change the opponents of all games; games that are going on are finished by those who began them.
 
         Args:
             opponents: as for the constructor.
 
         Returns:
-            A number for each table, which the episodes that it plays bear.
+            A number for them, which the episodes that they play bear.
         """
-        return self.batch.set_tables(load_table(opponents))
+        return self.batch.set_opponents(opponents)
+
+    def set_opponent_groups(self, opponent_groups: Sequence[Opponents]) -> list[int]:
+        """`set_opponents` for several groups of opponents, each for an equal number of the games.
+
+        Returns:
+            A number for each group.
+        """
+        return self.batch.set_opponent_groups(opponent_groups)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What the learner may play: `[num_envs, A]`."""
@@ -86,15 +91,16 @@ class SeatVecEnv(VecEnv):
             truncated,
             step.total.tolist(),
             step.length.tolist(),
-            step.finish.tolist(),
-            step.table.tolist(),
+            step.placement.tolist(),
+            step.group.tolist(),
             strict=True,
         )
-        for k, (game, cut, total, length, finish, table) in enumerate(ended):
+        for k, (game, cut, total, length, placement, group) in enumerate(ended):
             infos[game] = {
                 "terminal_observation": step.final_observation[k],
                 "TimeLimit.truncated": cut,
-                "episode": {"r": total, "l": length, "t": now, "win": float(finish == 1), "placement": finish, "table": table},
+                "episode": {"r": total, "l": length, "t": now},
+                "game": {"win": float(placement == 1), "placement": placement, "opponents": group},
             }
         return self.batch.observation, step.reward, step.terminated | step.truncated, infos
 
@@ -114,7 +120,7 @@ class SeatVecEnv(VecEnv):
             return [int(self.batch.seat[g]) for g in games]
         if attr_name in ("max_cycles", "variant"):
             return [getattr(self.batch, attr_name) for _ in games]
-        if attr_name in ("action_masks", "layout", "set_opponents"):
+        if attr_name in ("action_masks", "layout", "set_opponents", "set_opponent_groups"):
             return [getattr(self, attr_name) for _ in games]
         raise AttributeError(f"the games have no attribute {attr_name!r}")
 
@@ -140,7 +146,7 @@ class SeatVecEnv(VecEnv):
                 values[g] = value
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """`action_masks` of each game, `[A]` bool; `set_opponents` is for all games at once.
+        """`action_masks` of each game, `[A]` bool; `set_opponents` and `set_opponent_groups` are for all games at once.
 
         Raises:
             AttributeError: there is no such method.
@@ -148,73 +154,13 @@ class SeatVecEnv(VecEnv):
         if method_name == "action_masks":
             masks = self.action_masks()
             return list(masks) if indices is None else [masks[g] for g in self._get_indices(indices)]
-        if method_name == "set_opponents":
-            numbers = self.set_opponents(*method_args, **method_kwargs)
+        if method_name in ("set_opponents", "set_opponent_groups"):
+            numbers = getattr(self, method_name)(*method_args, **method_kwargs)
             return [numbers for _ in self._get_indices(indices)]
-        raise AttributeError(f"the games have no method {method_name!r}; there are action_masks and set_opponents")
+        raise AttributeError(
+            f"the games have no method {method_name!r}; there are action_masks, set_opponents and set_opponent_groups"
+        )
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:  # noqa: ARG002 - SB3's signature
         """No game is wrapped in anything."""
         return [False for _ in self._get_indices(indices)]
-
-
-class GetBitVecEnv(SeatVecEnv):
-    """A batch of games of Get Bit!; all that it can do is said in `SeatVecEnv`. An episode's length is in rounds."""
-
-    def __init__(
-        self,
-        num_envs: int,
-        opponents: Named = "random",
-        *,
-        variant: Variant | str = "4p",
-        seat: int | None = None,
-        seed: int | None = None,
-        reward: Reward | str = Reward.WIN,
-        limb_reward: float = 0.0,
-        observe_last: bool = False,
-        identity: bool = False,
-        history: bool = False,
-        max_cycles: int | None = None,
-    ) -> None:
-        """Set the tables.
-
-        Args:
-            num_envs: games at a time.
-            opponents: an agent (or its name, see `load_agent`) for all other seats; or a list of tables, each with an equal share
-                of the games, a table being an agent for all other seats or a tuple of agents, one for each, from the seat
-                after the learner's on.
-            variant: the game, or its name.
-            seat: the learner's, or None: drawn anew each game.
-            seed: of lines, seats and agents; with one the same calls give the same bytes.
-            reward: see `parallel_env`.
-            limb_reward: see `parallel_env`.
-            observe_last: see `parallel_env`.
-            identity: see `parallel_env`.
-            history: see `parallel_env`.
-            max_cycles: rounds after which a game is cut off, or None.
-
-        Raises:
-            ValueError: an option is none of those that it may be.
-        """
-        variant = parse_variant(variant) if isinstance(variant, str) else variant
-        batch = SeatBatch(
-            variant,
-            num_envs,
-            load_table(opponents),
-            seat=seat,
-            seed=seed,
-            options=Options(last=observe_last, identity=identity, history=history),
-            reward=reward,
-            limb_reward=limb_reward,
-            max_cycles=max_cycles,
-        )
-        super().__init__(batch)
-
-
-def load_table(opponents: Named) -> Any:
-    """`opponents` with agents in place of names."""
-    if isinstance(opponents, str):
-        return load_agent(opponents)
-    if isinstance(opponents, list | tuple):
-        return type(opponents)(load_table(one) for one in opponents)
-    return opponents

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.get_bit.engine import game_streams
+from getbit_env.core.compiled import kernel
+from getbit_env.core.streams import game_streams
 from getbit_env.sharks_are_wild.observations import Layout, Options, View, observe
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
@@ -66,7 +66,7 @@ class Engine:
         self.layout = Layout(variant, options)
         self.size = games
         self.rules = variant.rules
-        self._pays = variant.reward_of_finish(reward)
+        self._pays = variant.reward_of_finish(reward).astype(np.float32)
         self.state = new_games(self.rules, games)
         self.outcome = new_outcome(variant.players, games)
         self._all = np.ones(games, np.uint8)
@@ -82,24 +82,24 @@ class Engine:
         self.streams = game_streams(seed, self.size)
         self.counters = np.zeros(self.size, np.uint64)
 
-    def start(self, begin: NDArray[np.uint8] | None = None, deals: Sequence[Deal] | None = None) -> None:
+    def start(self, begin: NDArray[np.uint8] | None = None, starts: Sequence[Deal] | None = None) -> None:
         """Begin games, each with the next shuffle of its stream.
 
         Args:
             begin: `[G]` uint8, the games to begin are not 0; all by default.
-            deals: a deal for each game, to use instead of a shuffle.
+            starts: a deal for each game, to use instead of a shuffle.
 
         Raises:
             ValueError: a deal is not an order of the deck and a player.
         """
         begin = self._all if begin is None else begin
-        if deals is None:
+        if starts is None:
             start_games(self.rules, self.state, begin, self.streams, self.counters, 0, self.size)
             return
-        for cards, first, _ in deals:
+        for cards, first, _ in starts:
             check_deal(self.variant, cards, first)
         for g in np.flatnonzero(begin).tolist():
-            cards, first, stream = deals[g]
+            cards, first, stream = starts[g]
             if stream is not None:
                 self.streams[g], self.counters[g] = stream, 0
             self.state.draw[g] = np.asarray(cards)[::-1]
@@ -145,6 +145,11 @@ class Engine:
         mask = np.zeros_like(self.action_mask)
         observe(layout.view, self.rules, self.state, self._look_on, observation, mask, 0, self.size)
         return observation
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Turns that each game has taken so far, `[G]`."""
+        return self.state.turns
 
     def choosing(self) -> NDArray[np.bool_]:
         """`[G, P]`: the player decides next."""

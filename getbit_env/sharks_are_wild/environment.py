@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from getbit_env.get_bit.variants import choice
+from getbit_env.core.choices import IllegalAction, choice
+from getbit_env.core.rendering import Rendered
+from getbit_env.core.snapshots import check_origin, check_position
 from getbit_env.sharks_are_wild.engine import Deal, Engine, check_deal
 from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, cards_text, legal_actions, parse_cards, pile_of, run_of
 from getbit_env.sharks_are_wild.observations import Layout, Options
 from getbit_env.sharks_are_wild.rules import BLOCK, OVER, actor
-from getbit_env.sharks_are_wild.variants import IllegalAction, Variant, parse_variant
+from getbit_env.sharks_are_wild.variants import ID, Variant, parse_variant
 
-ID = "getbit/SharksAreWild-v0"
 STAGES = ("draw", "play", "block", "over")
 
 Observation = dict[str, NDArray[Any]]
 
 
-class SharksAreWildEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """Sharks are Wild, turn by turn. Make it with `raw_env` or `env`, which say what the options are.
 
     | fact | value |
@@ -51,6 +52,8 @@ class SharksAreWildEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no typ
         v0: the first.
     """
 
+    title = "Sharks are Wild"
+    rendering = "getbit_env.sharks_are_wild.rendering"
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "sharks_are_wild_v0",
         "render_modes": ["ansi", "rgb_array", "human"],
@@ -90,7 +93,6 @@ class SharksAreWildEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no typ
         self._asked = np.zeros((1, variant.players), np.int64)
         self._played: list[int] | None = None  # the actions so far; None before the first reset
         self._all_seen = False  # all rows of the engine's observation are of now, not only that of who decides
-        self._canvas: Any = None
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """The observation space of an agent, the same object at every call."""
@@ -223,12 +225,7 @@ class SharksAreWildEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no typ
         Raises:
             ValueError: it is of another version or variant, or what it says of the position is not what its actions lead to.
         """
-        for key, ours in {"version": ID, "variant": self.variant.name}.items():
-            if snapshot.get(key) != ours:
-                raise ValueError(f"the snapshot's {key} is {snapshot.get(key)!r}, this environment's is {ours!r}")
-        missing = _SNAPSHOT_KEYS - snapshot.keys()
-        if missing:
-            raise ValueError(f"the snapshot lacks {', '.join(sorted(missing))}")
+        check_origin(snapshot, ID, self.variant.name, _SNAPSHOT_KEYS)
         again = copy.deepcopy(self)  # so that a snapshot that turns out to be wrong leaves this environment as it is
         again.render_mode, again._refuse_illegal = None, True
         again._engine.streams[0] = int(snapshot["stream"][0], 16)
@@ -239,45 +236,13 @@ class SharksAreWildEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no typ
                 again.step(action)
             except (ValueError, TypeError) as error:
                 raise ValueError(f"the snapshot's decision {number} can't be played: {error}") from error
-        for key, led_to in again.snapshot().items():
-            if snapshot[key] != led_to:
-                raise ValueError(f"the snapshot says {key} {snapshot[key]}, but its actions lead to {led_to}")
+        check_position(snapshot, again.snapshot())
         again.render_mode, again._refuse_illegal, again._canvas = self.render_mode, self._refuse_illegal, self._canvas
         self.__dict__.update(again.__dict__)
 
-    def render(self) -> str | NDArray[np.uint8] | None:
-        """Show the position: a text ("ansi"), an image `[H, W, 3]` uint8 ("rgb_array"), or a window ("human").
-
-        Raises:
-            ValueError: the environment was made without a `render_mode`.
-        """
-        if self.render_mode is None:
-            raise ValueError(f"make the environment with render_mode one of {self.metadata['render_modes']} to render it")
-        from getbit_env.sharks_are_wild import rendering  # pygame and what draws with it are only for those who draw
-
-        scene = rendering.scene_from_snapshot(self.snapshot(), self.variant)
-        if self.render_mode == "ansi":
-            return rendering.ansi(scene)
-        if self._canvas is None:
-            self._canvas = rendering.Canvas(self.render_mode, fps=self.metadata["render_fps"])
-        image: NDArray[np.uint8] | None = self._canvas.draw(scene)
-        return image
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._canvas is not None:
-            self._canvas.close()
-            self._canvas = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_canvas": None}  # a window is neither copied nor pickled
-
-    def __str__(self) -> str:
-        return f"{self.metadata['name']}({self.variant})"
-
     def _begin(self, deal: Deal | None) -> None:
         engine = self._engine
-        engine.start(deals=None if deal is None else [deal])
+        engine.start(starts=None if deal is None else [deal])
         cards = "".join(LETTERS[kind] for kind in engine.state.draw[0][::-1])
         self._start = {"cards": cards, "first": int(engine.state.player[0]), "drawn": int(engine.counters[0])}
         self._played, self._all_seen = [], False

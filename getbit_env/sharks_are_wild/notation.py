@@ -330,7 +330,7 @@ def replay(game: Game) -> Iterator[Step]:
     games = start_position(variant, game.cards, game.first)
     outcome = new_outcome(variant.players, 1)
     streams, counters = np.array([game.stream], np.uint64), np.array([game.drawn], np.uint64)
-    active, pays = np.ones(1, np.uint8), variant.reward_of_finish()
+    active, pays = np.ones(1, np.uint8), variant.reward_of_finish().astype(np.float32)
     yield Step(games, outcome, int(counters[0]))
     for number, action in enumerate(game.actions, 1):
         may = legal_actions(rules, games)

@@ -8,13 +8,13 @@ the same situation gives the same vector from every seat.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.get_bit.observations import Field
+from getbit_env.core.compiled import kernel
+from getbit_env.core.layouts import BlockLayout
 from getbit_env.sharks_are_wild.rules import BLOCK, KINDS, OVER, SHARK, STARTER, Games, Rules, actor, kind_of, legal
 from getbit_env.sharks_are_wild.variants import KIND_NAMES, Variant
 
@@ -30,6 +30,12 @@ class Options:
     """
 
     open_hands: bool = False
+
+
+class OptionNames(TypedDict, total=False):
+    """The fields of `Options`, as keyword arguments."""
+
+    open_hands: bool
 
 
 class View(NamedTuple):
@@ -62,15 +68,12 @@ class View(NamedTuple):
     size: int
 
 
-class Layout:
+class Layout(BlockLayout):
     """Where things stand in the observation of a variant.
 
     Attributes:
         variant, options: what it is the layout of.
-        size: entries of an observation.
-        block: entries of a player's block; that of the `k`-th player from the viewer on starts at `k * block`.
-        player_fields: `{name: Field}`, starts counted within a block.
-        game_fields: `{name: Field}`, starts counted within the observation.
+        view: the layout as the kernels take it.
     """
 
     def __init__(self, variant: Variant, options: Options | None = None) -> None:
@@ -88,90 +91,60 @@ class Layout:
             else "what the viewer knows of its hand: all of the own hand; of other hands the cards openly taken from the discard "
             "pile and still held. Of each kind (order as below) entry j: more than j cards"
         )
-        self.player_fields = _place(
-            [
-                ("coins", variant.coins, "entry j: it has more than j coins"),
-                ("low", STARTER - lowest, f"entry j: its run goes down to {STARTER - 1}-j, or lower"),
-                ("high", highest - STARTER, f"entry j: its run goes up to {STARTER + 1}+j, or higher"),
-                (
-                    "sharks",
-                    highest - lowest,
-                    f"a Shark stands for the number in its run; in turn {', '.join(map(str, _but_starter(lowest, highest)))}",
-                ),
-                ("hand_size", most, "entry j: it has more than j cards in its hand"),
-                ("hand", hand_starts[-1], known),
-            ]
-        )
-        self.block = sum(field.size for field in self.player_fields.values())
-        self.game_fields = _place(
-            [
-                ("top", variant.kinds, "one-hot: the top card of the discard pile (zero if there is none)"),
-                ("discard", variant.cards, "cards in the discard pile: of each kind entry j: more than j"),
-                ("draw_size", variant.cards, "entry j: more than j cards are in the draw pile"),
-                ("stage", 3, "one-hot: what is decided: from which pile to draw, what to do with a card, whether to block"),
-                ("turn", players, "one-hot: whose turn it is, 0 the viewer, 1 the next player, ..."),
-                ("victim", players, "one-hot: who is asked whether to block (zero if nobody is)"),
-                ("end", 2, "one-hot: the end of that player's run that the Octopus grabs, low or high (zero likewise)"),
-            ],
-            self.block * players,
-        )
-        self.size = self.block * players + sum(field.size for field in self.game_fields.values())
-        player, game = self.player_fields, self.game_fields
+        player_fields = [
+            ("coins", variant.coins, "entry j: it has more than j coins"),
+            ("low", STARTER - lowest, f"entry j: its run goes down to {STARTER - 1}-j, or lower"),
+            ("high", highest - STARTER, f"entry j: its run goes up to {STARTER + 1}+j, or higher"),
+            (
+                "sharks",
+                highest - lowest,
+                f"a Shark stands for the number in its run; in turn {', '.join(map(str, _but_starter(lowest, highest)))}",
+            ),
+            ("hand_size", most, "entry j: it has more than j cards in its hand"),
+            ("hand", hand_starts[-1], known),
+        ]
+        game_fields = [
+            ("top", variant.kinds, "one-hot: the top card of the discard pile (zero if there is none)"),
+            ("discard", variant.cards, "cards in the discard pile: of each kind entry j: more than j"),
+            ("draw_size", variant.cards, "entry j: more than j cards are in the draw pile"),
+            ("stage", 3, "one-hot: what is decided: from which pile to draw, what to do with a card, whether to block"),
+            ("turn", players, "one-hot: whose turn it is, 0 the viewer, 1 the next player, ..."),
+            ("victim", players, "one-hot: who is asked whether to block (zero if nobody is)"),
+            ("end", 2, "one-hot: the end of that player's run that the Octopus grabs, low or high (zero likewise)"),
+        ]
+        super().__init__(players, player_fields, game_fields, "the k-th player from the viewer on")
         self.view = View(
             players=players,
             kinds=variant.kinds,
             open_hands=int(open_hands),
             block=self.block,
-            coins=player["coins"].start,
+            coins=self.start_of("coins"),
             coins_size=variant.coins,
-            low=player["low"].start,
-            high=player["high"].start,
-            sharks=player["sharks"].start,
+            low=self.start_of("low"),
+            high=self.start_of("high"),
+            sharks=self.start_of("sharks"),
             lowest=lowest,
             highest=highest,
-            hand_size=player["hand_size"].start,
+            hand_size=self.start_of("hand_size"),
             most_in_hand=most,
-            hand=player["hand"].start,
+            hand=self.start_of("hand"),
             hand_starts=_padded(hand_starts),
-            top=game["top"].start,
-            discard=game["discard"].start,
+            top=self.start_of("top"),
+            discard=self.start_of("discard"),
             discard_starts=_padded(discard_starts),
-            draw_size=game["draw_size"].start,
+            draw_size=self.start_of("draw_size"),
             draw_entries=variant.cards,
-            stage=game["stage"].start,
-            turn=game["turn"].start,
-            victim=game["victim"].start,
-            end=game["end"].start,
+            stage=self.start_of("stage"),
+            turn=self.start_of("turn"),
+            victim=self.start_of("victim"),
+            end=self.start_of("end"),
             size=self.size,
         )
 
-    def blocks(self, observation: NDArray[T]) -> NDArray[T]:
-        """The players' blocks of observations: `[..., size]` -> view `[..., P, block]`."""
-        players = self.variant.players
-        return observation[..., : self.block * players].reshape(*observation.shape[:-1], players, self.block)
-
-    def field(self, observation: NDArray[T], name: str) -> NDArray[T]:
-        """A field of observations: `[..., size]` -> `[..., P, field size]`, or `[..., field size]` for one of the game.
-
-        Raises:
-            KeyError: this layout has no such field.
-        """
-        if name in self.player_fields:
-            return self.blocks(observation)[..., self.player_fields[name].slice]
-        if name in self.game_fields:
-            return observation[..., self.game_fields[name].slice]
-        raise KeyError(f"no field {name!r}; there are {', '.join([*self.player_fields, *self.game_fields])}")
-
     def table(self) -> str:
         """The layout as a Markdown table."""
-        head = ["| index | field | entries |", "| --- | --- | --- |"]
-        player = [
-            f"| {self.block}k + {_span(f)} | `{f.name}` of the k-th player from the viewer on | {f.meaning} |"
-            for f in self.player_fields.values()
-        ]
-        game = [f"| {_span(f)} | `{f.name}` | {f.meaning} |" for f in self.game_fields.values()]
         kinds = ", ".join(f"{count} x {name}" for name, count in zip(KIND_NAMES, self.variant.counts, strict=False))
-        return "\n".join([*head, *player, *game, "", f"The kinds in order, with how many the deck has of each: {kinds}."])
+        return "\n".join([super().table(), "", f"The kinds in order, with how many the deck has of each: {kinds}."])
 
 
 def _but_starter(lowest: int, highest: int) -> list[int]:
@@ -185,18 +158,6 @@ def _starts(sizes: list[int] | tuple[int, ...]) -> list[int]:
 def _padded(starts: list[int]) -> tuple[int, ...]:
     """As many starts at both levels, so that the kernels are compiled once for both."""
     return (*starts, *[starts[-1]] * (KINDS + 1 - len(starts)))
-
-
-def _place(fields: list[tuple[str, int, str]], start: int = 0) -> dict[str, Field]:
-    placed = {}
-    for name, size, meaning in fields:
-        placed[name] = Field(name, start, size, meaning)
-        start += size
-    return placed
-
-
-def _span(field: Field) -> str:
-    return f"{field.start}" if field.size == 1 else f"{field.start}..{field.start + field.size - 1}"
 
 
 @kernel

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from getbit_env.get_bit.rendering import (
+from getbit_env.core.drawing import (
     GOLD,
     GREY,
     INK,
@@ -28,8 +27,8 @@ from getbit_env.get_bit.rendering import (
     Paper,
     import_pygame,
     mix,
+    save_surface,
 )
-from getbit_env.get_bit.rendering import Canvas as GetBitCanvas
 from getbit_env.sharks_are_wild.notation import (
     ENDS,
     LETTERS,
@@ -180,13 +179,9 @@ RUN, HAND = 190, 700  # left edges of the runs, whose first column is the 1, and
 CARD_COLORS: dict[str, Color] = {"S": (205, 225, 240), "O": (240, 214, 232), "D": (212, 240, 226)}
 
 
-class Canvas(GetBitCanvas):
-    """Draws scenes, as arrays or in a window. Arrays need no display."""
-
-    title = "Sharks are Wild"
-
-    def _picture(self, scene: Scene) -> Any:
-        return _Drawing(self._pygame, scene).picture()
+def picture(pygame: Any, scene: Scene) -> Any:
+    """The scene as a surface of pygame."""
+    return _Drawing(pygame, scene).picture()
 
 
 def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
@@ -195,8 +190,7 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
     Raises:
         ImportError: pygame is not installed.
     """
-    pygame = import_pygame()
-    pygame.image.save(_Drawing(pygame, scene).picture(), Path(path))
+    save_surface(picture(import_pygame(), scene), path)
 
 
 class _Drawing(Paper):

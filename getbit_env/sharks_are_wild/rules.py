@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import inlined, kernel
-from getbit_env.get_bit.rules import random_bits
+from getbit_env.core.compiled import inlined, kernel
+from getbit_env.core.streams import random_bits
 
 STARTER = 5
 NUMBER_KINDS = 9
@@ -74,11 +74,6 @@ class Games(NamedTuple):
     victim: NDArray[np.uint8]  # [G] at BLOCK: who is asked
     end: NDArray[np.uint8]  # [G] at BLOCK: the end of the victim's run that the Octopus grabs, LOW or HIGH
     turns: NDArray[np.int32]  # [G] turns finished
-
-    @property
-    def rounds(self) -> NDArray[np.int32]:
-        """`turns`, as matches ask for the length of games."""
-        return self.turns
 
 
 class Outcome(NamedTuple):

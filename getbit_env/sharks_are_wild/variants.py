@@ -6,13 +6,16 @@ import re
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.get_bit.variants import choice
+from getbit_env.core.choices import choice
 from getbit_env.sharks_are_wild.rules import DOLPHIN, NUMBER_KINDS, OCTOPUS, SHARK, STEAL, Rules, level_one_actions
 
+ID = "getbit/SharksAreWild-v0"  # of the environment; a new version when the same seed and actions give something else
+PREFIX = "sharks-"  # of the names of variants and bots
 MOST_CARDS = 120  # a pile is counted in a byte, with room to spare
 MOST_TURNS = 100_000
 
@@ -21,13 +24,6 @@ class Reward(StrEnum):
     """What the end of a game pays (S6)."""
 
     WIN = "win"  # +1 to the winner, -1/(players-1) to every other player, nothing if the game is a draw
-
-
-class IllegalAction(StrEnum):
-    """What an environment does with an action that is not legal."""
-
-    LOWEST = "lowest"  # plays the legal action with the lowest number instead
-    RAISE = "raise"
 
 
 @dataclass(frozen=True)
@@ -49,6 +45,8 @@ class Variant:
     Raises:
         ValueError: the game would make no sense; the message says why.
     """
+
+    game: ClassVar[str] = ID
 
     players: int
     level: int = 1
@@ -126,18 +124,17 @@ class Variant:
     def __str__(self) -> str:
         return self.name
 
-    def reward_of_finish(self, reward: Reward | str = Reward.WIN) -> NDArray[np.float32]:
-        """What each finishing place pays: `[players + 1]` float32, entry 0 (a draw, or undecided) is 0.
+    def reward_of_finish(self, reward: str = Reward.WIN) -> NDArray[np.float64]:
+        """What each finishing place pays: `[players + 1]` float64, entry 0 (a draw, or undecided) is 0.
 
         The winner is first and all others are second, whatever coins they have (S6).
         """
         choice(Reward, "reward", reward)
-        pays = np.full(self.players + 1, -1 / (self.players - 1), np.float32)
+        pays = np.full(self.players + 1, -1 / (self.players - 1))
         pays[0], pays[1] = 0, 1
         return pays
 
 
-PREFIX = "sharks-"
 _UNITS = {
     "of": "numbers",
     "sharks": "sharks",

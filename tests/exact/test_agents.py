@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from agents import AGENTS
-from getbit_env.bots import BOTS
+from getbit_env.agent_registry import load_agent
 from getbit_env.exact import agents
 from getbit_env.exact.agents import BestResponse, Equilibrium
 from getbit_env.exact.best_response import exploitability
-from getbit_env.exact.tables import FOLDER_VARIABLE
+from getbit_env.exact.stored_results import FOLDER_VARIABLE
 from getbit_env.exact.two_players import save_solution, solve_two_players
+from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import parse_variant
-from getbit_env.loading import load_agent
 from getbit_env.match import play_match
 
 VARIANT = parse_variant("2p-4c-2l")
@@ -113,7 +113,7 @@ def test_what_it_does_not_play_is_refused(solution, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="three players with two robots"):
         Equilibrium().reset(Layout(parse_variant("3p")), begins, 0)
     with pytest.raises(ValueError, match="default observation"):
-        Equilibrium().reset(Layout(VARIANT, Options(last=True)), begins, 0)
+        Equilibrium().reset(Layout(VARIANT, Options(observe_last=True)), begins, 0)
     with pytest.raises(ValueError, match="solution is of"):
         Equilibrium(solution).reset(Layout(parse_variant("2p-3c-1l")), begins, 0)
     with pytest.raises(ValueError, match="best response plays"):
@@ -138,8 +138,8 @@ def test_both_agents_are_loaded_by_name(solution, tmp_path, monkeypatch):
     loaded = load_agent(response)
     assert isinstance(loaded, BestResponse)
     assert (loaded.answer == result.answer).all()
-    assert play_match([response, "random"], VARIANT, lines=240)[response].payoff.mean > 0.2
-    assert play_match(["equilibrium", "random"], VARIANT, lines=240)["equilibrium"].payoff.mean > 0.2
+    assert play_match([response, "random"], VARIANT, starts=240)[response].payoff.mean > 0.2
+    assert play_match(["equilibrium", "random"], VARIANT, starts=240)["equilibrium"].payoff.mean > 0.2
 
 
 def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
@@ -155,7 +155,7 @@ def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="only Get Bit! has a memory game"):
         load_agent("recall:sharks_two_players")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    failure = play_match(["equilibrium", "random"], VARIANT, lines=24).failure
+    failure = play_match(["equilibrium", "random"], VARIANT, starts=24).failure
     assert "python -m eval.solve" in failure.reason
 
 

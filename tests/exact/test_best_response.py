@@ -9,17 +9,17 @@ import pytest
 
 from eval import solve
 from eval.exploitability import main
-from getbit_env.bots import BOTS
 from getbit_env.exact.agents import BestResponse
 from getbit_env.exact.best_response import AgentError, as_face_up, exploitability, exploiting_line
 from getbit_env.exact.positions import Positions
-from getbit_env.exact.tables import TableError
+from getbit_env.exact.stored_results import StoredResultError
+from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import parse_game
 from getbit_env.get_bit.observations import Options
+from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.variants import parse_variant
 from getbit_env.match import play_match
-from getbit_env.recall import PerfectRecall
 from tests.exact.brute_force import Whim, begin, policy_of, response_value
 
 NAMES = ["2p-3c-1l", "2p-3c-pick1-1l", "3p-1r-4c-1l", "3p-1r-3c-pick1-2l", "4p-3c-1l"]
@@ -78,7 +78,7 @@ def test_a_best_response_wins_in_play_what_it_is_worth(tmp_path):
     engine = Engine(variant, 16)
     seat = np.repeat(np.arange(4), 4)  # of the responder; place in the starting line 0-3
     lines = np.array([[(s - g) % 4, *[r for r in range(4) if r != (s - g) % 4]] for g, s in enumerate(seat)])
-    engine.start(lines=lines)
+    engine.start(starts=lines)
     place = (lines == seat[:, None]).argmax(axis=1)
     for agent, rows in ((highest, 64), (response, 16)):
         agent.reset(engine.layout, np.ones(rows, np.bool_), 0)
@@ -98,15 +98,15 @@ def test_a_response_to_other_rules_or_a_damaged_one_is_never_used(tmp_path, monk
     result = judge(Whim(), "2p-3c-1l")
     path = tmp_path / "response.npz"
     BestResponse(result.positions, result.answer, "whim").save(path)
-    monkeypatch.setattr("getbit_env.exact.tables.rules_digest", lambda: "those of tomorrow")
-    with pytest.raises(TableError, match="other rules"):
+    monkeypatch.setattr("getbit_env.exact.stored_results.rules_digest", lambda: "those of tomorrow")
+    with pytest.raises(StoredResultError, match="other rules"):
         BestResponse.load(path)
     monkeypatch.undo()
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(TableError, match="damaged"):
+    with pytest.raises(StoredResultError, match="damaged"):
         BestResponse.load(path)
     BestResponse(result.positions, result.answer[:-1], "whim").save(path)
-    with pytest.raises(TableError, match="damaged"):
+    with pytest.raises(StoredResultError, match="damaged"):
         BestResponse.load(path)
 
 
@@ -130,7 +130,7 @@ class Broken(Whim):
     def __init__(self, wrong: str) -> None:
         self.wrong, self.asked = wrong, 0
         if wrong == "options":
-            self.options = Options(last=True)
+            self.options = Options(observe_last=True)
 
     def probabilities(self, observation, action_mask):
         good = super().probabilities(observation, action_mask)
@@ -189,7 +189,7 @@ def test_with_perfect_recall_the_memory_game_is_judged_as_the_face_up_game():
     assert as_face_up(agent, face_up) == (agent, face_up)
     result = judge(inner, face_up.name)
     response = PerfectRecall(BestResponse(result.positions, result.answer, "counter"))
-    match = play_match(["response", *["counter"] * 3], memory, agents={"response": response}, lines=480)
+    match = play_match(["response", *["counter"] * 3], memory, agents={"response": response}, starts=480)
     worth = result.best.mean()
     assert match["response"].win.mean == pytest.approx(worth, abs=4 * np.sqrt(worth * (1 - worth) / (4 * 480)))
     assert result.own.mean() + 0.2 < worth < 1
@@ -276,9 +276,9 @@ def test_command_takes_the_numbering_of_who_brings_one(capsys, tmp_path, monkeyp
 @pytest.mark.parametrize("name", ["2p-3c-1l", "4p-3c-1l"])
 def test_what_memory_does_not_hold_is_refused(name, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("GETBIT_ENV_CACHE", str(tmp_path))
-    monkeypatch.setattr("getbit_env.exact.memory.machine_memory", lambda: 10)
+    monkeypatch.setattr("getbit_env.exact.ram.machine_memory", lambda: 10)
     for command, arguments in ((main, ["random"]), (solve.main, [])):
         assert command([*arguments, "--variant", name]) == 2
         assert re.search(rf"positions of {name} takes 0\.0 GB of memory, and this machine has 0\.0", capsys.readouterr().err)
-    monkeypatch.setattr("getbit_env.exact.memory.machine_memory", lambda: None)
+    monkeypatch.setattr("getbit_env.exact.ram.machine_memory", lambda: None)
     assert main(["random", "--variant", name]) == 0

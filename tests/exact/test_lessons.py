@@ -8,11 +8,11 @@ import pytest
 
 from docs import lessons
 from docs.tables import written
-from getbit_env.bots import BOTS
 from getbit_env.exact import Equilibrium
 from getbit_env.exact.many_players import solve_many_players
-from getbit_env.exact.tables import FOLDER_VARIABLE
+from getbit_env.exact.stored_results import FOLDER_VARIABLE
 from getbit_env.exact.two_players import solve_two_players
+from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of
 from getbit_env.get_bit.variants import parse_variant

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from getbit_env.exact.logit import new_stage_game, solve_stage
 from getbit_env.exact.matrix_game import new_matrix_game, solve_matrix
+from getbit_env.exact.quantal_response import new_stage_game, solve_stage
 
 
 def solve(payoff):

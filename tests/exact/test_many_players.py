@@ -11,7 +11,7 @@ from getbit_env.exact.agents import Equilibrium
 from getbit_env.exact.best_response import exploitability
 from getbit_env.exact.many_players import load_many, save_many, solve_many_players
 from getbit_env.exact.solving import solved
-from getbit_env.exact.tables import FOLDER_VARIABLE, TableError, save_table, table_path
+from getbit_env.exact.stored_results import FOLDER_VARIABLE, StoredResultError, save_result, solution_path
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import parse_variant
 
@@ -69,15 +69,15 @@ def test_what_is_no_table_of_this_is_never_used():
     solution = solve_many_players(SMALL)
     path = save_many(solution)
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(TableError, match="damaged"):
+    with pytest.raises(StoredResultError, match="damaged"):
         load_many(SMALL)
     words = solution.positions.index.words
     facts = {"start": [0.25] * 4, "regret": 0, "branches": 0, "gain": 0}
-    save_table(table_path(SMALL), many_players.KIND, SMALL, facts, words=words, policy=solution.policy[:-1])
-    with pytest.raises(TableError, match="a policy of"):
+    save_result(solution_path(SMALL), many_players.KIND, SMALL, facts, words=words, policy=solution.policy[:-1])
+    with pytest.raises(StoredResultError, match="a policy of"):
         load_many(SMALL)
-    save_table(table_path(SMALL), "something else", SMALL, facts, words=words, policy=solution.policy)
-    with pytest.raises(TableError, match="holds something else"):
+    save_result(solution_path(SMALL), "something else", SMALL, facts, words=words, policy=solution.policy)
+    with pytest.raises(StoredResultError, match="holds something else"):
         load_many(SMALL)
 
 

@@ -9,10 +9,10 @@ import ast
 import numpy as np
 import pytest
 
-from getbit_env.bots import BOTS
 from getbit_env.exact.best_response import exploitability
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.two_players import solve_two_players
+from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.variants import Variant, parse_variant
 from tests.exact.brute_force import Whim, after, begin, choices, own_robots, payoff, policy_of
 

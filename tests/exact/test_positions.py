@@ -74,7 +74,7 @@ def test_what_shows_no_position_is_read_as_none():
     too_early = seen.copy()
     too_early[0, -1] = 1  # the last position, said to be before the first round
     no_hand = seen.copy()
-    no_hand[0, Layout(positions.variant).robot_fields["hand"].slice] = 0
+    no_hand[0, Layout(positions.variant).block_fields["hand"].slice] = 0
     nobodys = seen.copy()
     nobodys[0, :: Layout(positions.variant).block] = 0
     assert positions.read(seen)[0].tolist() == [positions.count - 1]

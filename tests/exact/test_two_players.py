@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from eval.solve import interruptible, main
-from getbit_env.exact import solving, tables, two_players
+from getbit_env.exact import solving, two_players
+from getbit_env.exact import stored_results as tables
 from getbit_env.exact.solving import solved
-from getbit_env.exact.tables import TableError, cache_folder, table_path
+from getbit_env.exact.stored_results import StoredResultError, cache_folder, solution_path
 from getbit_env.exact.two_players import PATTERNS, load_solution, save_solution, solve_two_players
 from getbit_env.get_bit.variants import parse_variant
 from tests.exact.brute_force import begin, equilibrium_value
@@ -95,8 +96,8 @@ def empty(path):
 @pytest.mark.parametrize("damage", [flip_a_byte, cut_short, empty])
 def test_a_damaged_table_is_never_used(damage):
     solution = solved(SMALL)
-    damage(table_path(SMALL))
-    with pytest.raises(TableError, match="damaged"):
+    damage(solution_path(SMALL))
+    with pytest.raises(StoredResultError, match="damaged"):
         load_solution(SMALL)
     said: list[str] = []
     assert solved(SMALL, say=said.append).values.tobytes() == solution.values.tobytes()
@@ -107,23 +108,23 @@ def test_a_damaged_table_is_never_used(damage):
 def test_a_table_of_other_rules_is_never_used(monkeypatch):
     solved(SMALL)
     monkeypatch.setattr(tables, "rules_digest", lambda: "those of tomorrow")
-    with pytest.raises(TableError, match="other rules"):
+    with pytest.raises(StoredResultError, match="other rules"):
         load_solution(SMALL)
 
 
 def test_a_table_of_another_variant_is_never_used():
     path = save_solution(solve_two_players(parse_variant("2p-3c-2l")))
-    path.rename(table_path(SMALL))
-    with pytest.raises(TableError, match="of the variant 2p-3c-2l"):
+    path.rename(solution_path(SMALL))
+    with pytest.raises(StoredResultError, match="of the variant 2p-3c-2l"):
         load_solution(SMALL)
 
 
 def test_a_table_of_another_length_is_never_used():
     solution = solve_two_players(SMALL)
-    tables.save_table(
-        table_path(SMALL), two_players.KIND, SMALL, {"gap": 0}, words=solution.positions.index.words, values=np.zeros(3)
+    tables.save_result(
+        solution_path(SMALL), two_players.KIND, SMALL, {"gap": 0}, words=solution.positions.index.words, values=np.zeros(3)
     )
-    with pytest.raises(TableError, match="damaged"):
+    with pytest.raises(StoredResultError, match="damaged"):
         load_solution(SMALL)
 
 

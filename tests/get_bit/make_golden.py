@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.get_bit.engine import Engine, game_streams
+from getbit_env.core.streams import game_streams, random_bits
+from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import Game, cards_of, print_game
 from getbit_env.get_bit.observations import Options
-from getbit_env.get_bit.rules import random_bits
 from getbit_env.get_bit.variants import Reward, parse_variant
 from tests.get_bit.play import line_of
 
@@ -31,7 +31,7 @@ TRANSCRIPTS = {"2p": 1, "3p": 1, "3p-literal": 2, "4p": 1, "4p-half": 1, "4p-pic
 DIGESTS = [
     *((name, Options()) for name in ("2p", "3p", "4p", "5p", "6p", "7p")),
     *((name, Options()) for name in ("2p-half", "3p-literal", "4p-half", "4p-pick1", "2p-memory", "3p-memory", "4p-memory")),
-    ("4p", Options(last=True, identity=True)),
+    ("4p", Options(observe_last=True, identity=True)),
     ("2p-memory", Options(history=True)),
     ("4p", Options(history=True)),
 ]

@@ -44,7 +44,7 @@ def play(name: str, position: str, *rounds: str, reward: str = "win", limb_rewar
         cards = cards_in(variant, text)
         assert ((cards != 0) == (games.limbs != 0)).all(), f"every robot in the line plays, and nobody else: {text}"
         assert (cards & ~games.hand == 0).all(), f"a card that is not in the hand: {text}"
-        pays = variant.reward_of_finish(reward)
+        pays = variant.reward_of_finish(reward).astype(np.float32)
         play_round(variant.rules, games, cards, pays, np.float32(limb_reward), scratch, outcome, 0, 1)
     bitten = [robot_name(variant, r) for r in range(variant.robots) if outcome.bitten[r, 0]]
     assert len(bitten) <= 1

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from getbit_env import _compiled
+from getbit_env.core import compiled as _compiled
+from getbit_env.core.streams import game_streams
 from getbit_env.get_bit import observations, rules
-from getbit_env.get_bit.engine import Engine, game_streams
+from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import mask_of
 from getbit_env.get_bit.observations import Layout, Options, new_record, new_words
 from getbit_env.get_bit.rules import BLOCK, Games, Outcome, new_games, new_outcome, new_scratch, play_round
@@ -65,7 +66,7 @@ def play_in_parts(variant: Variant, games: Games, cards: np.ndarray, cuts: list[
     """A round, part by part of the batch; parts that are left out stay as they are."""
     games = copy_of(games)
     outcome = new_outcome(variant.robots, variant.players, len(games.rounds))
-    pays = variant.reward_of_finish("placement")
+    pays = variant.reward_of_finish("placement").astype(np.float32)
     scratch = new_scratch(variant.robots)
     for start, stop in pairwise(cuts):
         play(variant.rules, games, cards, pays, np.float32(-0.5), scratch, outcome, start, stop)
@@ -102,7 +103,7 @@ def test_parts_of_a_batch_and_single_games_are_as_the_whole_batch(name):
 def test_an_engine_of_one_game_plays_and_sees_as_a_batch_does(name):
     """The one game has a kernel of its own."""
     variant = parse_variant(name)
-    options = Options(last=True, identity=True, history=True)
+    options = Options(observe_last=True, identity=True, history=True)
     batch, one = (Engine(variant, size, seed=4, options=options, reward="placement", limb_reward=-0.1) for size in (3, 1))
     rng = np.random.default_rng(0)
     for engine in (batch, one):
@@ -154,7 +155,7 @@ def test_plain_python_plays_the_same(name, plain):
 def test_plain_python_starts_sees_and_lays_the_same(name, history, plain):
     variant = parse_variant(name)
     plain_rules, plain_observations = plain
-    layout, size = Layout(variant, Options(last=True, history=history)), 6
+    layout, size = Layout(variant, Options(observe_last=True, history=history)), 6
     streams = game_streams(3, size)
     seen = []
     for rules_used, observations_used in ((rules, observations), (plain_rules, plain_observations)):
@@ -174,7 +175,7 @@ def test_plain_python_starts_sees_and_lays_the_same(name, history, plain):
                 actions = rng.integers(0, variant.actions, (size, variant.players))
                 asked = actions.copy()
                 observations_used.lay_cards(layout.view, games, actions, cards, replaced, 0, size)
-                pays = variant.reward_of_finish("win")
+                pays = variant.reward_of_finish("win").astype(np.float32)
                 rules_used.play_round(variant.rules, games, cards, pays, np.float32(0), scratch, outcome, 0, size)
                 observations_used.record_round(games, record, 0, size)
                 everything += [a.copy() for a in (observation, mask, asked, actions, cards, replaced, *games, *record, *outcome)]
@@ -286,7 +287,7 @@ def test_the_same_line_and_cards_are_the_same_game():
     engines = [Engine(variant, 30, seed=seed) for seed in (1, 2)]
     lines = [list(line) for line in list(permutations(range(5)))[:30]]
     for engine in engines:
-        engine.start(lines=lines)
+        engine.start(starts=lines)
         assert [line_of(engine.state, g) for g in range(30)] == lines
     rng = np.random.default_rng(1)
     while ((engines[0].state.limbs > 0).sum(axis=0) > variant.last_line).any():
@@ -318,7 +319,7 @@ def test_only_the_games_that_begin_are_set_up():
     assert (begun.hand == mask_of([1, 2, 3, 4, 5])).all()
     assert not begun.played.any()
     assert engine.counters.tolist() == [1, 2, 1, 1, 2, 1]
-    engine.start(begin, lines=[[3, 2, 1, 0]] * 6)
+    engine.start(begin, starts=[[3, 2, 1, 0]] * 6)
     assert [line_of(engine.state, g) == [3, 2, 1, 0] for g in (1, 4)] == [True, True]
     np.testing.assert_array_equal(engine.state.place[:, begin == 0], before.place[:, begin == 0])
 
@@ -327,7 +328,7 @@ def test_only_the_games_that_begin_are_set_up():
 def test_a_starting_line_that_is_none_is_refused(line):
     engine = Engine(parse_variant("4p"), 1, seed=1)
     with pytest.raises(ValueError, match=r"holds each of the robots 0\.\.3 once"):
-        engine.start(lines=[line])
+        engine.start(starts=[line])
 
 
 @pytest.mark.parametrize("name", ["2p", "3p", "4p"])

@@ -18,7 +18,7 @@ clause = pytest.mark.clause
 
 FACE_UP = ["2p", "3p", "4p", "5p-half", "6p", "7p", "3p-1r", "2p-pick1", "3p-literal"]
 MEMORY = ["2p-memory", "3p-memory", "4p-memory", "5p-half-memory", "6p-memory", "7p-memory"]
-OPTIONS = [Options(), Options(last=True), Options(identity=True), Options(history=True), Options(True, True, True)]
+OPTIONS = [Options(), Options(observe_last=True), Options(identity=True), Options(history=True), Options(True, True, True)]
 # The memory game shows last cards and identities anyway.
 LAYOUTS = [*product(FACE_UP, OPTIONS), *product(MEMORY, [Options(), Options(history=True)])]
 
@@ -93,7 +93,7 @@ def playing(engine: Engine) -> np.ndarray:
 def test_fields_lie_side_by_side_and_fill_the_observation(name, options):
     layout = Layout(parse_variant(name), options)
     robots, next_entry = layout.variant.robots, 0
-    for field in layout.robot_fields.values():
+    for field in layout.block_fields.values():
         assert (field.start, field.slice) == (next_entry, slice(next_entry, next_entry + field.size))
         next_entry += field.size
     assert next_entry == layout.block
@@ -104,7 +104,7 @@ def test_fields_lie_side_by_side_and_fill_the_observation(name, options):
     assert next_entry == layout.size
     vector = np.arange(layout.size)
     assert layout.blocks(vector)[2].tolist() == list(range(2 * layout.block, 3 * layout.block))
-    hand = layout.robot_fields["hand"]
+    hand = layout.block_fields["hand"]
     assert layout.field(vector, "hand")[1].tolist() == list(range(layout.block + hand.start, layout.block + hand.start + hand.size))
     assert layout.field(vector[None], "first_round").tolist() == [[robots * layout.block]]
 
@@ -137,9 +137,9 @@ def test_the_documented_table_names_every_field_and_its_entries():
 
 @pytest.mark.parametrize("name", MEMORY)
 def test_the_memory_game_shows_last_cards_and_identities_anyway(name):
-    plain, asked = (Layout(parse_variant(name), options) for options in (Options(), Options(last=True, identity=True)))
-    assert (asked.robot_fields, asked.game_fields) == (plain.robot_fields, plain.game_fields)
-    assert {"seat", "last"} <= plain.robot_fields.keys()
+    plain, asked = (Layout(parse_variant(name), options) for options in (Options(), Options(observe_last=True, identity=True)))
+    assert (asked.block_fields, asked.game_fields) == (plain.block_fields, plain.game_fields)
+    assert {"seat", "last"} <= plain.block_fields.keys()
 
 
 def test_a_field_that_a_layout_does_not_have_is_an_error_that_lists_those_it_has():
@@ -217,7 +217,7 @@ def test_two_robots_of_a_player_can_be_told_apart_in_the_memory_game():
 def test_the_history_by_hand():
     """The smallest game: three robots, three cards, one limb; the first round is the only one with a next."""
     engine = Engine(parse_variant("3p-1r-3c-1l"), 1, seed=0, options=Options(history=True))
-    engine.start(lines=[[2, 0, 1]])
+    engine.start(starts=[[2, 0, 1]])
     engine.observe()
     start = "010 001 100"  # places of A, B, C
     assert engine.observation[0, 0].tolist() == digits("0 1 111 | 1 1 111 | 0 1 111 | 1 |" + start + 3 * "000 000 0")
@@ -253,7 +253,7 @@ def expected(layout: Layout, table: Table, viewer: int, start: list[int]) -> np.
             "hand_size": ones(len(robot.hand), cards),
             "last": one_hot(last[r] - 1, cards) if last else [0] * cards,
         }
-        for name, field in layout.robot_fields.items():
+        for name, field in layout.block_fields.items():
             vector[place * layout.block :][field.slice] = entries[name]
     vector[layout.game_fields["first_round"].slice] = not table.rounds
     if layout.options.history:
@@ -325,7 +325,7 @@ def test_the_same_situation_is_the_same_vector_from_every_seat(name, options):
 
 
 @clause("G7.1")
-@pytest.mark.parametrize("options", [Options(), Options(last=True)], ids=option_names)
+@pytest.mark.parametrize("options", [Options(), Options(observe_last=True)], ids=option_names)
 @pytest.mark.parametrize("name", FACE_UP)
 def test_the_face_up_vector_does_not_depend_on_what_others_are_called(name, options):
     variant = parse_variant(name)
@@ -357,7 +357,7 @@ def position_read_from(layout: Layout, vector: np.ndarray) -> tuple:
     """What a face-up observation says, in words: robots in the line front to back, and whether it is the first round."""
     robots = []
     for block in layout.blocks(vector):
-        owner, limbs, hand = (block[layout.robot_fields[field].slice].astype(int).tolist() for field in ("owner", "limbs", "hand"))
+        owner, limbs, hand = (block[layout.block_fields[field].slice].astype(int).tolist() for field in ("owner", "limbs", "hand"))
         if limbs[0]:
             whose = "viewer" if owner[0] else f"opponent {owner.index(1)}" if len(owner) == 3 else "opponent"
             robots.append((whose, sum(limbs), [c for c, held in enumerate(hand, 1) if held]))
@@ -452,7 +452,7 @@ def test_who_remembers_everything_loses_nothing(name):
                 hands, seen = remembered[g][viewer], engine.observation[g, viewer]
                 told = face_up.blocks(np.zeros(face_up.size, np.float32)).copy()
                 for place, block in enumerate(engine.layout.blocks(seen).astype(bool)):
-                    parts = {field: block[layout_field.slice] for field, layout_field in engine.layout.robot_fields.items()}
+                    parts = {field: block[layout_field.slice] for field, layout_field in engine.layout.block_fields.items()}
                     if not parts["limbs"][0]:
                         continue
                     number = parts.get("number", np.array([True]))
@@ -463,7 +463,7 @@ def test_who_remembers_everything_loses_nothing(name):
                         hand[:] = True
                     assert hand.sum() == parts["hand_size"].sum()
                     parts["hand"] = hand
-                    told[place] = np.concatenate([parts[field] for field in face_up.robot_fields])
+                    told[place] = np.concatenate([parts[field] for field in face_up.block_fields])
                 np.testing.assert_array_equal(told, face_up.blocks(truth[g, viewer]))
         if not playing(engine).all():
             break

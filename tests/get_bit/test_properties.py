@@ -54,7 +54,7 @@ def positions(draw) -> tuple[Variant, Games, np.ndarray]:
 def played(variant: Variant, games: Games, cards: np.ndarray, reward: str = "win", limb_reward: float = 0) -> tuple[Games, Outcome]:
     """The games a round later, in arrays of their own."""
     after, (outcome, scratch) = copy_of(games), fresh(variant, len(games.rounds))
-    rewards = variant.reward_of_finish(reward)
+    rewards = variant.reward_of_finish(reward).astype(np.float32)
     play_round(variant.rules, after, cards, rewards, np.float32(limb_reward), scratch, outcome, 0, len(games.rounds))
     return after, outcome
 

@@ -345,7 +345,9 @@ def test_a_finished_game_stays_as_it_is(position):
     games.played[:, 0] = 1, 2, 4, 0
     for cards in ([1, 1, 1, 1], [4, 1, 2, 8], [0, 0, 0, 0]):
         bits = np.array(cards, np.uint8)[:, None]
-        play_round(variant.rules, games, bits, variant.reward_of_finish("win"), np.float32(1), scratch, outcome, 0, 1)
+        play_round(
+            variant.rules, games, bits, variant.reward_of_finish("win").astype(np.float32), np.float32(1), scratch, outcome, 0, 1
+        )
         assert print_position(variant, games) == position
         assert games.played[:, 0].tolist() == [1, 2, 4, 0]
         assert not any(array.any() for array in outcome)

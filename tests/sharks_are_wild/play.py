@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from getbit_env.get_bit.rules import random_bits
+from getbit_env.core.streams import random_bits
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.notation import legal_actions, parse_action, parse_position, print_action, print_position
 from getbit_env.sharks_are_wild.rules import OVER, Games, new_outcome
@@ -39,7 +39,7 @@ def play(name: str, position: str, *decisions: str, stream: int = 1) -> After:
     streams, counters, active = np.array([stream], np.uint64), np.zeros(1, np.uint64), np.ones(1, np.uint8)
     for decision in decisions:
         actions = np.full((1, variant.players), parse_action(variant, games, decision))
-        pays = variant.reward_of_finish()
+        pays = variant.reward_of_finish().astype(np.float32)
         play_kernel(variant.rules, games, actions, active, streams, counters, pays, outcome, 0, 1)
     names = "ABCD"[: variant.players]
     return After(

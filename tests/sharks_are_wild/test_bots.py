@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from getbit_env.agent import Agent
+from getbit_env.agent_registry import bots_of, load_agent
+from getbit_env.core.agent import Agent
 from getbit_env.get_bit.observations import Layout as GetBitLayout
 from getbit_env.get_bit.variants import standard_variant as get_bit_variant
-from getbit_env.loading import bots_of, load_agent
 from getbit_env.match import play_match
 from getbit_env.sharks_are_wild.bots import BOTS, MonteCarlo, choose_any
 from getbit_env.sharks_are_wild.engine import Engine
@@ -127,12 +127,12 @@ def test_monte_carlo_sees_a_win_and_a_threat() -> None:
 @pytest.mark.parametrize("name", ["sharks-2p-level1", "sharks-3p-level2"])
 def test_greedy_beats_random_by_far(name: str) -> None:
     variant = parse_variant(name)
-    result = play_match(["sharks-greedy", *["sharks-random"] * (variant.players - 1)], name, lines=64)
+    result = play_match(["sharks-greedy", *["sharks-random"] * (variant.players - 1)], name, starts=64)
     assert result["sharks-greedy"].win.low > 0.8
 
 
 def test_careful_beats_greedy() -> None:
-    result = play_match(["sharks-careful", "sharks-greedy"], "sharks-2p-level2", lines=1500)
+    result = play_match(["sharks-careful", "sharks-greedy"], "sharks-2p-level2", starts=1500)
     assert result["sharks-careful"].win.low > 0.5
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from getbit_env import _compiled
+from getbit_env.core import compiled as _compiled
 from getbit_env.sharks_are_wild import observations, rules
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.observations import Layout
@@ -42,7 +42,7 @@ def decide(module: ModuleType, engine: Engine, games, actions, streams, counters
     outcome, replaced = new_outcome(engine.variant.players, len(streams)), np.full(actions.shape, 7, np.uint8)
     active = (np.arange(len(streams)) % 5 != 4).astype(np.uint8)  # some games wait
     actions, counters = actions.copy(), counters.copy()
-    pays = engine.variant.reward_of_finish()
+    pays = engine.variant.reward_of_finish().astype(np.float32)
     for start, stop in pairwise(cuts):
         module.heed(engine.rules, games, actions, active, replaced, start, stop)
         module.play(engine.rules, games, actions, active, streams, counters, pays, outcome, start, stop)
@@ -112,7 +112,7 @@ def test_plain_python_deals_sees_and_reads_the_same(name, plain):
                 observations_used.unseen(layout.view, read, 0, unseen)
                 actions, replaced = rng.integers(0, variant.actions, mask.shape[:2]), np.zeros(mask.shape[:2], np.uint8)
                 rules_used.heed(variant.rules, games, actions, active, replaced, 0, size)
-                pays = variant.reward_of_finish()
+                pays = variant.reward_of_finish().astype(np.float32)
                 rules_used.play(variant.rules, games, actions, active, streams, counters, pays, outcome, 0, size)
                 everything += [a.copy() for a in (observation, mask, actions, replaced, unseen, *games, *outcome, *read)]
         seen.append(everything)

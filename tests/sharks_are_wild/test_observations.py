@@ -206,7 +206,7 @@ def test_the_fields_fill_the_observation_and_lie_in_its_bounds(name):
     for options in (Options(), Options(open_hands=True)):
         layout = Layout(variant, options)
         ends = 0
-        for field in layout.player_fields.values():
+        for field in layout.block_fields.values():
             assert field.start == ends
             ends += field.size
         assert ends == layout.block

@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from getbit_env.sharks_are_wild.engine import Engine
-from getbit_env.sharks_are_wild.notation import (
-    LETTERS,
-    legal_actions,
-    parse_position,
-    print_action,
-    print_position,
-    start_position,
-)
+from getbit_env.sharks_are_wild.notation import LETTERS, legal_actions, parse_position, print_action, print_position, start_position
 from getbit_env.sharks_are_wild.rules import DRAW, OVER, SHARK, Games, kind_of, new_outcome, play
 from getbit_env.sharks_are_wild.variants import Variant, parse_variant
 from tests.sharks_are_wild.play import MANY_VARIANTS, random_actions
@@ -184,7 +177,7 @@ def test_a_game_is_the_same_from_every_seat() -> None:
         assert may == legal_actions(variant.rules, two)
         actions = np.full((1, 3), rng.choice(may))
         for games, counter, outcome in zip((one, two), counters, outcomes, strict=True):
-            pays = variant.reward_of_finish()
+            pays = variant.reward_of_finish().astype(np.float32)
             play(variant.rules, games, actions, np.ones(1, np.uint8), streams, counter, pays, outcome, 0, 1)
         for field in ("hand", "taken", "low", "high", "sharks", "coins"):
             assert (getattr(one, field)[0][moved] == getattr(two, field)[0]).all()

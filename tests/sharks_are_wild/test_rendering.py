@@ -8,17 +8,7 @@ import pytest
 from getbit_env.get_bit.rendering import GOLD, OWNERS
 from getbit_env.sharks_are_wild import raw_env
 from getbit_env.sharks_are_wild.notation import parse_game
-from getbit_env.sharks_are_wild.rendering import (
-    HEADER,
-    PILES,
-    ROW,
-    Canvas,
-    Scene,
-    ansi,
-    save_picture,
-    scene_from_snapshot,
-    scenes,
-)
+from getbit_env.sharks_are_wild.rendering import HEADER, PILES, ROW, Canvas, Scene, ansi, save_picture, scene_from_snapshot, scenes
 from tests.sharks_are_wild.make_golden import GOLDEN, TRANSCRIPTS, random_game
 
 

@@ -11,20 +11,19 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from getbit_env.loading import load_agent
+from getbit_env.agent_registry import load_agent
 from getbit_env.match import play_match, play_tournament, rate
 from getbit_env.network import NetworkAgent, load_network, save_network
-from getbit_env.seat import SeatBatch
 from getbit_env.sharks_are_wild import ID, parse_variant
 from getbit_env.sharks_are_wild.bots import Greedy
 from getbit_env.sharks_are_wild.environment import raw_env
 from getbit_env.sharks_are_wild.observations import Layout
-from getbit_env.sharks_are_wild.single_agent import SharksAreWildSeatEnv
+from getbit_env.single_agent import SingleAgentEnv
+from getbit_env.single_agent.batch import SingleAgentBatch
 
 pytest.importorskip("stable_baselines3")
-from stable_baselines3.common.env_checker import check_env as check_sb3_env
-
 from getbit_env.sharks_are_wild.sb3 import SharksAreWildVecEnv
+from stable_baselines3.common.env_checker import check_env as check_sb3_env
 
 TWO = "sharks-2p-level2"
 
@@ -49,7 +48,7 @@ def test_a_step_of_the_batch_goes_from_own_decision_to_own_decision(name: str, s
     """The learner always has something to decide, sees its own hand, and gets the sum of its rewards at the end of the episode."""
     variant = parse_variant(name)
     other = Recorder()
-    batch = SeatBatch(variant, 40, other, seat=seat, seed=3)
+    batch = SingleAgentBatch(variant, 40, other, seat=seat, seed=3)
     batch.reset()
     rng, total, episodes, lost = np.random.default_rng(0), np.zeros(40), 0, 0
     view = batch.engine.layout
@@ -76,7 +75,7 @@ def test_a_step_of_the_batch_goes_from_own_decision_to_own_decision(name: str, s
 
 
 def test_a_drawn_game_is_truncated_and_pays_nothing() -> None:
-    batch = SeatBatch(parse_variant("sharks-2p-level2-5turns"), 20, load_agent("sharks-random"), seed=1)
+    batch = SingleAgentBatch(parse_variant("sharks-2p-level2-5turns"), 20, load_agent("sharks-random"), seed=1)
     batch.reset()
     drawn = 0
     for _ in range(40):
@@ -89,7 +88,7 @@ def test_a_drawn_game_is_truncated_and_pays_nothing() -> None:
 
 def test_a_game_that_is_lost_before_the_first_decision_is_none() -> None:
     """With one coin to win the other player often wins in his first turn."""
-    batch = SeatBatch(parse_variant("sharks-2p-level1-30sharks-1coins"), 50, load_agent("sharks-greedy"), seed=1)
+    batch = SingleAgentBatch(parse_variant("sharks-2p-level1-30sharks-1coins"), 50, load_agent("sharks-greedy"), seed=1)
     batch.reset()
     for _ in range(20):
         assert (batch.engine.state.player == batch.seat).all()
@@ -100,7 +99,7 @@ def test_a_game_that_is_lost_before_the_first_decision_is_none() -> None:
 def test_the_batch_repeats_itself_and_games_do_not_depend_on_others() -> None:
     seen = []
     for games in (30, 30):
-        batch = SeatBatch(parse_variant(TWO), games, load_agent("sharks-random"), seed=8)
+        batch = SingleAgentBatch(parse_variant(TWO), games, load_agent("sharks-random"), seed=8)
         batch.reset()
         for _ in range(60):
             batch.step(batch.action_mask.argmax(axis=1))
@@ -109,24 +108,25 @@ def test_the_batch_repeats_itself_and_games_do_not_depend_on_others() -> None:
 
 
 def test_vec_env_is_a_vec_env() -> None:
-    env = SharksAreWildVecEnv(16, ["sharks-random", ("sharks-greedy", "sharks-careful")], variant="sharks-3p-level2", seed=2)
+    env = SharksAreWildVecEnv(16, variant="sharks-3p-level2", seed=2)
+    groups = env.set_opponent_groups(["sharks-random", ["sharks-greedy", "sharks-careful"]])
     seen = env.reset()
     assert seen.shape == (16, Layout(parse_variant("sharks-3p-level2")).size)
-    episodes = []
+    games = []
     for _ in range(400):
         masks = np.array(env.env_method("action_masks"))
         assert masks.any(axis=1).all()
         seen, _, dones, infos = env.step(masks.argmax(axis=1))
         for game in np.flatnonzero(dones):
-            episodes.append(infos[game]["episode"])
+            games.append(infos[game]["game"])
             assert infos[game]["terminal_observation"].shape == seen[game].shape
-    assert {episode["table"] for episode in episodes} == {0, 1}
-    assert {episode["placement"] for episode in episodes} <= {0, 1, 2}
+    assert {game["opponents"] for game in games} == set(groups)
+    assert {game["placement"] for game in games} <= {0, 1, 2}
 
 
 def test_gymnasium_and_sb3_accept_one_seat() -> None:
     env = gymnasium.make(f"getbit_env:{ID}", opponents="sharks-greedy", players=2, level=2)
-    assert isinstance(env.unwrapped, SharksAreWildSeatEnv)
+    assert isinstance(env.unwrapped, SingleAgentEnv)
     check_sb3_env(env.unwrapped)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it can't try other render modes
@@ -135,7 +135,7 @@ def test_gymnasium_and_sb3_accept_one_seat() -> None:
 
 @pytest.mark.parametrize("options", [{"players": 2, "level": 2}, {"players": 3, "level": 1, "seat": 1}, {"players": 2, "coins": 1}])
 def test_one_seat_plays_whole_games(options) -> None:
-    env = SharksAreWildSeatEnv("sharks-greedy", **options)
+    env = SingleAgentEnv("getbit/SharksAreWild-v0", "sharks-greedy", **options)
     rng, wins, games, flagged = np.random.default_rng(0), 0, 25, 0
     for game in range(games):
         _, info = env.reset(seed=game)
@@ -156,9 +156,9 @@ def test_one_seat_plays_whole_games(options) -> None:
     assert flagged
     assert wins < games
     with pytest.raises(ValueError, match="there are 3 other seats, but 2 opponents"):
-        SharksAreWildSeatEnv(["sharks-random", "sharks-random"], players=4)
+        SingleAgentEnv("getbit/SharksAreWild-v0", ["sharks-random", "sharks-random"], players=4)
     with pytest.raises(ValueError, match="seat is 0 to 1"):
-        SharksAreWildSeatEnv(seat=2, players=2)
+        SingleAgentEnv("getbit/SharksAreWild-v0", seat=2, players=2)
 
 
 # --- matches and policies by name ---------------------------------------------------------------------------------------------
@@ -166,17 +166,17 @@ def test_one_seat_plays_whole_games(options) -> None:
 
 def test_matches_give_every_deal_to_every_seat_and_repeat_themselves() -> None:
     """The same agent in all seats: by rotation every seat gets the same, and each wins its exact share."""
-    result = play_match(["sharks-greedy", "sharks-careful"], TWO, lines=600, seed=4)
-    assert result.to_dict() == play_match(["sharks-greedy", "sharks-careful"], TWO, lines=600, seed=4).to_dict()
+    result = play_match(["sharks-greedy", "sharks-careful"], TWO, starts=600, seed=4)
+    assert result.to_dict() == play_match(["sharks-greedy", "sharks-careful"], TWO, starts=600, seed=4).to_dict()
     assert result.games == 1200
     assert sum(times for _, times in result.orders) == 1200
-    alone = play_match(["sharks-greedy"] * 3, "sharks-3p-level1", lines=20)
+    alone = play_match(["sharks-greedy"] * 3, "sharks-3p-level1", starts=20)
     assert alone["sharks-greedy"].win.mean == pytest.approx(1 / 3)
     assert alone["sharks-greedy"].payoff.mean == pytest.approx(0, abs=1e-6)
 
 
 def test_a_drawn_game_has_no_order() -> None:
-    result = play_match(["sharks-random", "sharks-greedy"], "sharks-2p-level2-4turns", lines=40)
+    result = play_match(["sharks-random", "sharks-greedy"], "sharks-2p-level2-4turns", starts=40)
     assert sum(times for _, times in result.orders) < result.games
     assert result["sharks-greedy"].payoff.mean == pytest.approx(-result["sharks-random"].payoff.mean)
 
@@ -184,7 +184,7 @@ def test_a_drawn_game_has_no_order() -> None:
 def test_tournament_and_ratings_take_the_game_by_its_name(tmp_path: Path) -> None:
     file = tmp_path / "tournament.json"
     names = ["sharks-random", "sharks-greedy", "sharks-careful"]
-    result = play_tournament(names, "sharks-3p-level2", lines=12, path=file)
+    result = play_tournament(names, "sharks-3p-level2", starts=12, path=file)
     assert result.win("sharks-greedy", "sharks-random").mean > 0.5
     assert json.loads(file.read_text())["settings"]["variant"] == "sharks-3p-level2"
     pytest.importorskip("openskill")
@@ -192,7 +192,7 @@ def test_tournament_and_ratings_take_the_game_by_its_name(tmp_path: Path) -> Non
 
 
 def test_an_agent_of_the_other_game_fails_and_says_why() -> None:
-    result = play_match(["sharks-greedy", "random"], TWO, lines=8)
+    result = play_match(["sharks-greedy", "random"], TWO, starts=8)
     assert result.failure is not None
     assert result.failure.agent == "random"
 
@@ -206,7 +206,7 @@ def test_policies_are_stored_with_their_game(tmp_path: Path) -> None:
     save_network(tmp_path / "policy.safetensors", agent)
     again = load_network(tmp_path / "policy.safetensors", "again")
     assert again.variant == variant
-    one, two = (play_match([a, "sharks-random"], variant, lines=8) for a in (agent, again))
+    one, two = (play_match([a, "sharks-random"], variant, starts=8) for a in (agent, again))
     assert one.failure is None
     assert one["net"].win == two["again"].win
     with pytest.raises(ValueError, match="was trained on sharks-2p-level2-2coins"):
@@ -241,7 +241,7 @@ def test_the_recipe_trains_this_game(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "sharks-random" in (folder / "card.md").read_text()
     assert json.loads((folder / "config.json").read_text())["about"]["env"] == ID
     agent = load_agent(str(folder))
-    assert play_match([agent, "sharks-random"], "sharks-2p-level2-2coins", lines=8).failure is None
+    assert play_match([agent, "sharks-random"], "sharks-2p-level2-2coins", starts=8).failure is None
     assert raw_env(variant="sharks-2p-level2-2coins").variant == agent.variant
     with pytest.raises(SystemExit):
         selfplay.main([*command.split()[:-1], str(tmp_path / "other"), "--history"])

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.get_bit.rules import random_bits
+from getbit_env.core.compiled import kernel
+from getbit_env.core.streams import random_bits
 
 MOST_STEPS = 200
 MOST_PATHS = 8

@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import inlined, kernel
-from getbit_env.bots.scripted import Chooser, Scripted, count
+from getbit_env.core.action_sets import size_of
+from getbit_env.core.compiled import inlined, kernel
+from getbit_env.core.streams import random_bits
+from getbit_env.get_bit.bots.scripted import Chooser, Scripted
 from getbit_env.get_bit.observations import Layout, View
+from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.rules import (
     BLOCK,
     Games,
@@ -24,10 +27,8 @@ from getbit_env.get_bit.rules import (
     new_outcome,
     new_scratch,
     play_round,
-    random_bits,
 )
 from getbit_env.get_bit.variants import Variant
-from getbit_env.recall import PerfectRecall
 
 SAMPLES = 512
 PLAYOUTS = 200
@@ -211,7 +212,7 @@ def look_ahead(
             its = (np.uint64(place[r]) << np.uint64(16)) | (np.uint64(limbs[r]) << np.uint64(8)) | np.uint64(hand[r])
             key = random_bits(key ^ its, np.uint64(1))
             if r >= each and limbs[r] > 0:
-                plays *= count(np.uint64(hand[r]))
+                plays *= size_of(np.uint64(hand[r]))
             next_card[r] = hand[r] & (~hand[r] + 1)
         plays = plays if exact else samples
         for first in range(0, plays, BLOCK):
@@ -321,7 +322,7 @@ class _LookAhead(Scripted):
         self.exact_up_to, self.samples = exact_up_to, samples
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
         super().reset(layout, begins, seed)
         self._room = new_room(layout.variant, BLOCK)
         self._strength = np.arange(layout.variant.limbs + 1, dtype=np.float64) ** LIMB_POWER
@@ -369,7 +370,7 @@ class _MonteCarlo(Chooser):
         self.playouts = playouts
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
         super().reset(layout, begins, seed)
         self._room = new_room(layout.variant, self.playouts * layout.variant.actions)
 

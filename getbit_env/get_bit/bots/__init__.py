@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from getbit_env.agent import Agent
-from getbit_env.bots.scripted import Counter, Forgetful, Highest, Lowest, Random
-from getbit_env.bots.search import LookAhead, MonteCarlo
+from getbit_env.core.agent import Agent
+from getbit_env.get_bit.bots.scripted import Counter, Forgetful, Highest, Lowest, Random
+from getbit_env.get_bit.bots.search import LookAhead, MonteCarlo
 
 BOTS: dict[str, Callable[[], Agent]] = {
     "random": Random,

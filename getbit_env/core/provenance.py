@@ -11,17 +11,15 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from getbit_env.get_bit import ID
-
 PACKAGES = ("numpy", "numba", "pettingzoo", "gymnasium", "torch", "stable-baselines3", "sb3-contrib")
 
 
-def provenance() -> dict[str, str]:
+def provenance(env: str = "") -> dict[str, str]:
     """Command, commit (with `+changes` if files differ from it), environment id, versions, machine and time."""
     about = {
         "command": _command(),
         "commit": _commit(),
-        "env": ID,
+        "env": env,
         "getbit-env": _version("getbit-env"),
         "python": platform.python_version(),
     }

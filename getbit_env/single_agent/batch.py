@@ -1,4 +1,4 @@
-"""One seat of every game is played from outside, the others by agents: what single-agent training in batch needs.
+"""A batch of games in which one seat is the learner's and agents have the others: what single-agent training needs.
 
 `getbit_env.sb3` makes a Stable-Baselines3 `VecEnv` of it.
 """
@@ -12,18 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.agent import Agent
-from getbit_env.games import game_of
-from getbit_env.get_bit.rules import random_bits
-from getbit_env.get_bit.variants import Reward
+from getbit_env.agent_registry import load_opponent
+from getbit_env.core.agent import Agent
+from getbit_env.core.compiled import kernel
+from getbit_env.core.spec import Dynamics, Layout, Variant
+from getbit_env.core.streams import random_bits
+from getbit_env.game_registry import game_of
 
-Table = Agent | Sequence[Agent]  # who sits around the learner: one agent in all other seats, or one for each, from the next seat on
+# Who plays the seats that are not the learner's: an agent, or its name, for all of them; or a sequence with one for each, from the
+# seat after the learner's on.
+Opponents = str | Agent | Sequence[str | Agent]
 
 SEAT_STREAM = np.uint64(0x5EA75EA75EA75EA7)  # keeps the draws of seats apart from those of starting lines
 
 
-class SeatStep(NamedTuple):
+class SingleAgentStep(NamedTuple):
     """What a step did, one row a game."""
 
     reward: NDArray[np.float32]  # [G] of the learner
@@ -31,80 +34,102 @@ class SeatStep(NamedTuple):
     truncated: NDArray[np.bool_]  # [G] the game was cut off undecided
     done: NDArray[np.int64]  # [n] the games of which either is true; they have begun anew
     final_observation: NDArray[np.float32]  # [n, D] what the learner saw at the end of those
-    finish: NDArray[np.uint8]  # [n] the learner's finishing place in those, 0 if they were cut off
+    placement: NDArray[np.uint8]  # [n] the learner's finishing place in those, 0 if they were cut off
     total: NDArray[np.float64]  # [n] the learner's rewards over those
     length: NDArray[np.int64]  # [n] decisions of the learner in those: rounds, where all decide at once
-    table: NDArray[np.int64]  # [n] number of the table that played those, as `set_tables` gave it
+    group: NDArray[np.int64]  # [n] number of the opponents that played those, as `set_opponents` gave it
 
 
-class _Share:
-    """The games that one table of opponents plays, and the agents that play them."""
+def seat_opponents(opponents: Opponents, layout: Layout) -> list[Agent]:
+    """The agents of the seats that are not the learner's: one that plays all of them, or one for each.
 
-    def __init__(self, table: Table, number: int, games: slice, others: int) -> None:
+    Raises:
+        ValueError: there are too few or too many, or one can't play this game.
+    """
+    others = layout.variant.players - 1
+    if isinstance(opponents, str | Agent):
+        listed: list[str | Agent] = [opponents]
+    elif isinstance(opponents, Sequence):
+        listed = list(opponents)
+        if len(listed) != others:
+            raise ValueError(
+                f"opponents is one agent for all {others} other seats of {layout.variant}, or a sequence of {others}, "
+                f"one for each; not {len(listed)}"
+            )
+    else:
+        raise TypeError(f"opponents is an agent, its name, or a sequence of {others} of these, not {opponents!r}")
+    return [load_opponent(one, layout) for one in listed]
+
+
+class _OpponentGroup:
+    """Some of the games, and the agents that play the other seats of those."""
+
+    def __init__(self, opponents: Opponents, layout: Layout, number: int, games: slice) -> None:
         self.number, self.games = number, games
         self.size = games.stop - games.start
-        alike = isinstance(table, Agent)
-        # Copies, so that one agent may sit at several tables, and finish games at one that it has left.
-        self.agents: list[Agent] = [copy.deepcopy(agent) for agent in ([table] if isinstance(table, Agent) else table)]
-        if not alike and len(self.agents) != others:
-            raise ValueError(f"a table has one agent, or one for each of the {others} other seats, not {len(self.agents)}")
-        self.seats = [slice(0, others)] if alike else [slice(k, k + 1) for k in range(others)]
+        others = layout.variant.players - 1
+        # Copies, so that one agent may be in several groups, and finish games that it began before the group changed.
+        self.agents = [copy.deepcopy(agent) for agent in seat_opponents(opponents, layout)]
+        self.seats = [slice(0, others)] if len(self.agents) == 1 else [slice(k, k + 1) for k in range(others)]
         self.plays = np.zeros(self.size, np.bool_)  # the games in which these agents sit
 
 
-class SeatBatch:
+class SingleAgentBatch:
     """A batch of G games in which one seat is the learner's.
 
-    A game in which the learner's fate is decided begins anew at once; what the learner saw at its end is handed out first. Where
-    players decide one after another (the engine then has `choosing`), a step goes from a decision of the learner to its next one,
-    or to the end, and its reward is the sum of all in between.
+    A game in which the learner's fate is decided begins anew at once; what the learner saw at its end is handed out first. In a
+    sequential game a step goes from a decision of the learner to its next one, or to the end, and its reward is the sum of all in
+    between.
 
     Attributes:
         engine: the games.
         seat: `[G]` int64, the learner's seat.
         observation: `[G, D]` float32, what the learner sees; a new array after every step.
         action_mask: `[G, A]` int8, likewise.
-        max_cycles: rounds after which a game is cut off, or None.
+        max_cycles: decisions of the learner after which a game is cut off, or None.
     """
 
     def __init__(
         self,
-        variant: Any,
+        variant: Variant,
         games: int,
-        tables: Table | Sequence[Table],
+        opponents: Opponents | None = None,
         *,
+        opponent_groups: Sequence[Opponents] | None = None,
         seat: int | None = None,
         seed: int | None = None,
         options: Any = None,
-        reward: Reward | str = Reward.WIN,
-        limb_reward: float = 0.0,
+        reward: str | None = None,
         max_cycles: int | None = None,
+        **engine_options: Any,
     ) -> None:
-        """Set the tables; `reset` begins the games.
+        """Seat the opponents; `reset` begins the games.
 
         Args:
             variant: the game.
             games: how many.
-            tables: an agent for all other seats; or a list of tables, each with an equal share of the games, a table being an
-                agent for all other seats or a tuple of agents, one for each, from the seat after the learner's on.
+            opponents: an agent or its name (see `load_agent`) for all other seats; or a sequence with one for each of them, from
+                the seat after the learner's on.
+            opponent_groups: in place of `opponents`, several of those, each for an equal number of the games.
             seat: the learner's, or None: drawn anew each game.
-            seed: of lines, seats and agents.
+            seed: of starts, seats and agents.
             options: of the observations.
-            reward: see `parallel_env`.
-            limb_reward: see `parallel_env`.
-            max_cycles: rounds after which a game is cut off, or None.
+            reward: what finishing places pay, by default the first of the game's `rewards`.
+            max_cycles: decisions of the learner after which a game is cut off, or None.
+            **engine_options: of the game's engine.
 
         Raises:
-            ValueError: there is no such seat, no table, or more tables than games.
+            ValueError: an argument is none of those that it may be; the message says which.
         """
         if seat is not None and not 0 <= seat < variant.players:
             raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {seat}")
         if games < 1:
             raise ValueError(f"there is at least one game, not {games}")
+        game = game_of(variant)
         self.variant = variant
-        shaping = {"limb_reward": limb_reward} if limb_reward else {}
-        self.engine = game_of(variant).Engine(variant, games, seed=seed, options=options, reward=reward, **shaping)
-        self._in_turns = hasattr(self.engine, "choosing")
+        reward = next(iter(game.rewards)) if reward is None else reward
+        self.engine = game.make_engine(variant, games, seed=seed, options=options, reward=reward, **engine_options)
+        self._sequential = game.dynamics == Dynamics.SEQUENTIAL
         self.max_cycles = max_cycles
         self.fixed_seat = np.full(games, -1 if seat is None else seat, np.int64)
         self.seat = np.zeros(games, np.int64)
@@ -113,35 +138,48 @@ class SeatBatch:
         self._total = np.zeros(games)
         self._length = np.zeros(games, np.int64)
         self._seed = np.random.SeedSequence(seed)
-        self._made = 0
-        self._tables = 0
-        self._table = np.zeros(games, np.int64)  # number of the table that plays a game
-        self._shares: list[_Share] = []
-        self.set_tables(tables)
+        self._made = 0  # agents so far, each of which has its own seed
+        self._groups_made = 0
+        self._group = np.zeros(games, np.int64)  # number of the group that plays a game
+        self._groups: list[_OpponentGroup] = []
+        if (opponents is None) == (opponent_groups is None):
+            raise ValueError("give opponents, or opponent_groups, and not both")
+        self.set_opponent_groups([opponents] if opponent_groups is None else opponent_groups)  # type: ignore[list-item]  # one is given
 
-    def set_tables(self, tables: Table | Sequence[Table]) -> list[int]:
-        """Change the opponents. A game that is going on is finished by those who began it.
+    def set_opponents(self, opponents: Opponents) -> int:
+        """Change the opponents of all games. A game that is going on is finished by those who began it.
+
+        Args:
+            opponents: as for the constructor.
 
         Returns:
-            A number for each table, by which `SeatStep.table` tells who played a game.
+            A number, by which `SingleAgentStep.group` tells who played a game.
 
         Raises:
-            ValueError: there is no table, or there are more than games.
+            ValueError: there are too few or too many, or one can't play this game.
         """
-        listed = list(tables) if isinstance(tables, list) else [tables]
-        if not 1 <= len(listed) <= self.engine.size:
-            raise ValueError(f"there are 1 to {self.engine.size} tables (one a game at most), not {len(listed)}")
-        edges = [len(self._games) * k // len(listed) for k in range(len(listed) + 1)]
-        shares = [
-            _Share(table, self._tables + k, slice(edges[k], edges[k + 1]), self.variant.players - 1)  # type: ignore[arg-type]  # a list holds tables
-            for k, table in enumerate(listed)
+        return self.set_opponent_groups([opponents])[0]
+
+    def set_opponent_groups(self, opponent_groups: Sequence[Opponents]) -> list[int]:
+        """`set_opponents` for several groups, each with an equal number of the games.
+
+        Raises:
+            ValueError: as `set_opponents`, or the games can't be shared equally.
+        """
+        groups, games = len(opponent_groups), self.engine.size
+        if isinstance(opponent_groups, str) or not groups or games % groups:
+            raise ValueError(f"opponent_groups is a list whose length divides the number of games, {games}; it has {groups}")
+        share = games // groups
+        made = [
+            _OpponentGroup(one, self.engine.layout, self._groups_made + k, slice(k * share, (k + 1) * share))
+            for k, one in enumerate(opponent_groups)
         ]
-        self._tables += len(shares)
-        for share in shares:
-            self._make_agents_ready(share)
-        self._current = shares
-        self._shares = [share for share in self._shares if share.plays.any()] + shares
-        return [share.number for share in shares]
+        self._groups_made += groups
+        for group in made:
+            self._make_agents_ready(group)
+        self._current = made
+        self._groups = [group for group in self._groups if group.plays.any()] + made
+        return [group.number for group in made]
 
     def reset(self, seed: int | None = None) -> None:
         """Begin all games anew.
@@ -152,15 +190,15 @@ class SeatBatch:
         if seed is not None:
             self._seed, self._made = np.random.SeedSequence(seed), 0
             self.engine.seed(seed)
-            for share in self._current:
-                self._make_agents_ready(share)
-        for share in self._shares:
-            share.plays[:] = False
-        self._shares = list(self._current)
+            for group in self._current:
+                self._make_agents_ready(group)
+        for group in self._groups:
+            group.plays[:] = False
+        self._groups = list(self._current)
         self._begin(np.ones(self.engine.size, np.uint8))
         self._look()
 
-    def step(self, actions: NDArray[np.integer]) -> SeatStep:
+    def step(self, actions: NDArray[np.integer]) -> SingleAgentStep:
         """Play a round of every game.
 
         Args:
@@ -176,15 +214,15 @@ class SeatBatch:
         if actions.shape != (engine.size,) or actions.min() < 0 or actions.max() >= limit:
             raise ValueError(f"actions are {engine.size} whole numbers 0..{limit - 1}, not {actions!r}")
         self._actions[games, self.seat] = actions
-        if not self._in_turns:
-            for share in self._shares:
-                self._ask(share)
+        if not self._sequential:
+            for group in self._groups:
+                self._ask(group)
         engine.play(self._actions)
 
         finish = engine.outcome.finish[self.seat, games]
         reward = engine.outcome.reward[self.seat, games]
         cut = engine.outcome.over > 0  # if the learner did not finish
-        if self._in_turns:
+        if self._sequential:
             self._play_on(finish, reward, cut)
         self._total += reward
         self._length += 1
@@ -194,17 +232,19 @@ class SeatBatch:
             truncated |= ~terminated & (self._length >= self.max_cycles)
         ends = terminated | truncated
         done = np.flatnonzero(ends)
-        engine.observe(np.where(ends, np.uint8(2), np.uint8(not self._in_turns)))  # in turns the learner's decision is seen already
-        step = SeatStep(
+        engine.observe(
+            np.where(ends, np.uint8(2), np.uint8(not self._sequential))
+        )  # in turns the learner's decision is seen already
+        step = SingleAgentStep(
             reward=reward,
             terminated=terminated,
             truncated=truncated,
             done=done,
             final_observation=engine.observation[done, self.seat[done]],
-            finish=finish[done],
+            placement=finish[done],
             total=self._total[done],
             length=self._length[done],
-            table=self._table[done],
+            group=self._group[done],
         )
         if done.size:
             self._begin(ends.astype(np.uint8))
@@ -219,18 +259,18 @@ class SeatBatch:
         self._others = (self.seat[:, None] + np.arange(1, self.variant.players)) % self.variant.players
         self._total[begins] = 0
         self._length[begins] = 0
-        for share in self._shares:
-            share.plays &= ~begins[share.games]
-        self._shares = [share for share in self._shares if share.plays.any() or share in self._current]
-        for share in self._current:
-            mine = begins[share.games]
+        for group in self._groups:
+            group.plays &= ~begins[group.games]
+        self._groups = [group for group in self._groups if group.plays.any() or group in self._current]
+        for group in self._current:
+            mine = begins[group.games]
             if mine.any():
-                share.plays |= mine
-                self._table[share.games][mine] = share.number
-                for agent, seats in zip(share.agents, share.seats, strict=True):
+                group.plays |= mine
+                self._group[group.games][mine] = group.number
+                for agent, seats in zip(group.agents, group.seats, strict=True):
                     agent.reset(engine.layout, np.repeat(mine, seats.stop - seats.start), None)
         engine.observe(begin)
-        if self._in_turns:
+        if self._sequential:
             begins &= ~engine.choosing()[self._games, self.seat]
             over = ~begins
             self._play_on(np.zeros(engine.size, np.uint8), np.zeros(engine.size, np.float32), over)
@@ -252,8 +292,8 @@ class SeatBatch:
             waits &= ~over & ~engine.choosing()[self._games, self.seat]
             if not waits.any():
                 return
-            for share in self._shares:
-                self._ask(share)
+            for group in self._groups:
+                self._ask(group)
             engine.play(self._actions, waits.astype(np.uint8))
             finish |= engine.outcome.finish[self.seat, self._games]
             reward += engine.outcome.reward[self.seat, self._games]
@@ -263,19 +303,19 @@ class SeatBatch:
         self.observation = self.engine.observation[self._games, self.seat]
         self.action_mask = self.engine.action_mask[self._games, self.seat]
 
-    def _make_agents_ready(self, share: _Share) -> None:
-        for agent, seats in zip(share.agents, share.seats, strict=True):
+    def _make_agents_ready(self, group: _OpponentGroup) -> None:
+        for agent, seats in zip(group.agents, group.seats, strict=True):
             child = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, self._made))
             self._made += 1
-            rows = share.size * (seats.stop - seats.start)
+            rows = group.size * (seats.stop - seats.start)
             agent.reset(self.engine.layout, np.ones(rows, np.bool_), int(child.generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
-    def _ask(self, share: _Share) -> None:
-        """Fill in the actions of the opponents in the games of a share that they play."""
-        games, plays = self._games[share.games, None], share.plays
+    def _ask(self, group: _OpponentGroup) -> None:
+        """Fill in the actions of the opponents in the games of a group that they play."""
+        games, plays = self._games[group.games, None], group.plays
         everywhere = plays.all()
-        for agent, seats in zip(share.agents, share.seats, strict=True):
-            others = self._others[share.games, seats]
+        for agent, seats in zip(group.agents, group.seats, strict=True):
+            others = self._others[group.games, seats]
             observation = self.engine.observation[games, others].reshape(-1, self.engine.layout.size)
             mask = self.engine.action_mask[games, others].reshape(len(observation), -1)
             if not everywhere:

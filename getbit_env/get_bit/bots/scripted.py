@@ -11,55 +11,12 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import inlined, kernel
-from getbit_env.get_bit.engine import game_streams
+from getbit_env.core.action_sets import legal_set, pick, probabilities_of, size_of
+from getbit_env.core.compiled import inlined, kernel
+from getbit_env.core.streams import RowStreams, random_bits
 from getbit_env.get_bit.observations import Layout, View
-from getbit_env.get_bit.rules import random_bits
-from getbit_env.recall import PerfectRecall
-
-
-class Streams:
-    """One counter-based random stream a row: what a row draws depends on the seed and its number, not on the batch.
-
-    Attributes:
-        keys, counters: `[B]` uint64, as `rules.random_bits` takes them.
-    """
-
-    def __init__(self, seed: int | None, rows: int) -> None:
-        self.keys = game_streams(seed, rows)
-        self.counters = np.zeros(rows, np.uint64)
-
-
-@inlined
-def count(actions: np.uint64) -> int:
-    """How many actions a set holds."""
-    x = actions - ((actions >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@inlined
-def pick(actions: np.uint64, bits: np.uint64) -> int:
-    """One action of a set that is not empty, uniformly by 64 random bits (the bias is below 2^-26)."""
-    size = count(actions)
-    skip = ((bits >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
-    if size <= 7:  # without a branch, which the processor could not foresee
-        for k in range(6):
-            actions &= (actions - np.uint64(1)) | (np.uint64(0) - np.uint64(skip <= k))
-    else:
-        for _ in range(skip):
-            actions &= actions - np.uint64(1)
-    return count((actions & (~actions + np.uint64(1))) - np.uint64(1))
-
-
-@inlined
-def legal(action_mask: NDArray[np.int8], b: int) -> np.uint64:
-    """The set of legal actions of row `b`."""
-    actions = np.uint64(0)
-    for a in range(action_mask.shape[1]):
-        actions |= np.uint64(action_mask[b, a] != 0) << np.uint64(a)
-    return actions
+from getbit_env.get_bit.recall import PerfectRecall
+from getbit_env.get_bit.variants import ID
 
 
 @kernel
@@ -83,15 +40,6 @@ def _draw(
         actions[b] = pick(preferred[b], bits)
 
 
-@kernel
-def _spread(preferred: NDArray[np.uint64], probabilities: NDArray[np.float64]) -> None:
-    """Every row's set as a uniform distribution, `[B, A]`."""
-    for b in range(preferred.shape[0]):
-        each = 1 / count(preferred[b])
-        for a in range(probabilities.shape[1]):
-            probabilities[b, a] = each * ((preferred[b] >> np.uint64(a)) & np.uint64(1))
-
-
 class Chooser:
     """Plays uniformly from a set of actions that `preferred` finds for each row.
 
@@ -100,18 +48,19 @@ class Chooser:
     """
 
     deterministic: ClassVar[bool] = False
+    game: ClassVar[str] = ID
 
     def __init__(self) -> None:
-        self._streams: Streams | None = None
+        self._streams: RowStreams | None = None
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
         self._layout, self._view = layout, layout.view
         if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
-            self._streams = Streams(seed, begins.size)
+            self._streams = RowStreams(seed, begins.size)
 
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
-        """See `getbit_env.agent.Agent`.
+        """See `getbit_env.core.agent.Agent`.
 
         Raises:
             RuntimeError: there was no `reset`, or one for another number of rows.
@@ -152,7 +101,7 @@ class Scripted(Chooser):
     def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """What `act` draws from: `[B, A]`, a pure function of its arguments."""
         probabilities = np.empty(action_mask.shape, np.float64)
-        _spread(self.preferred(observation, action_mask), probabilities)
+        probabilities_of(self.preferred(observation, action_mask), probabilities)
         return probabilities
 
 
@@ -164,7 +113,7 @@ def _prefer_any(
     preferred: NDArray[np.uint64],
 ) -> None:
     for b in range(observation.shape[0]):
-        preferred[b] = legal(action_mask, b)
+        preferred[b] = legal_set(action_mask, b)
 
 
 @kernel
@@ -175,7 +124,7 @@ def _prefer_highest(
     preferred: NDArray[np.uint64],
 ) -> None:
     for b in range(observation.shape[0]):
-        below = legal(action_mask, b)
+        below = legal_set(action_mask, b)
         for shift in (1, 2, 4, 8, 16, 32):
             below |= below >> np.uint64(shift)
         preferred[b] = below ^ (below >> np.uint64(1))
@@ -189,7 +138,7 @@ def _prefer_lowest(
     preferred: NDArray[np.uint64],
 ) -> None:
     for b in range(observation.shape[0]):
-        actions = legal(action_mask, b)
+        actions = legal_set(action_mask, b)
         preferred[b] = actions & (~actions + np.uint64(1))
 
 
@@ -253,7 +202,7 @@ def _prefer_safe(
                 risk[a] += 4 * (front == rear)  # G3.1: own robots tie as well
                 low, high = min(front, rear), max(front, rear)
                 free = every & ~(np.uint64(1) << np.uint64(8 * high))
-                risk[a] += WORST * (low < high and count(free >> np.uint64(8 * low) >> np.uint64(8)) >= others)
+                risk[a] += WORST * (low < high and size_of(free >> np.uint64(8 * low) >> np.uint64(8)) >= others)
             risk[a] += NEVER * (action_mask[b, a] == 0)
             best = min(best, risk[a])
         chosen = np.uint64(0)

@@ -7,16 +7,14 @@ kernels play on in the positions that the Monte-Carlo player makes up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import inlined, kernel
-from getbit_env.agent import Agent
-from getbit_env.bots.scripted import Streams, count, pick
-from getbit_env.get_bit.rules import random_bits
+from getbit_env.core.action_sets import pick, probabilities_of
+from getbit_env.core.compiled import inlined, kernel
+from getbit_env.core.streams import RowStreams, random_bits
 from getbit_env.sharks_are_wild.observations import Layout, View, hand_size, read, unseen
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
@@ -30,27 +28,21 @@ from getbit_env.sharks_are_wild.rules import (
     LOW,
     NUMBER,
     OCTOPUS,
-    OVER,
     SHARK,
     SHARK_AT,
     STARTER,
     STEAL,
     Games,
-    Outcome,
     Rules,
     actor,
     kind_of,
     legal,
     new_games,
-    new_outcome,
     number_of,
-    play,
     seat_after,
 )
+from getbit_env.sharks_are_wild.variants import ID
 
-WORLDS = 48  # positions that the Monte-Carlo player makes up for a decision
-CANDIDATES = 5  # actions that it tries
-DOUBT = 1.0
 MOST_ACTIONS = 33
 NEVER = -1e9
 
@@ -94,7 +86,7 @@ def _still_fits(rules: Rules, games: Games, g: int, p: int, number: int) -> bool
 
 
 @inlined
-def _greedy_score(rules: Rules, games: Games, g: int, action: int) -> float:
+def greedy_score(rules: Rules, games: Games, g: int, action: int) -> float:
     """Play when you can, draw what you need, discard what is least likely to help."""
     p, stage = actor(games, g), games.stage[g]
     hand = games.hand[g, p]
@@ -134,13 +126,13 @@ def _greedy_score(rules: Rules, games: Games, g: int, action: int) -> float:
 
 
 @inlined
-def _greedy_set(rules: Rules, games: Games, g: int) -> int:
+def greedy_set(rules: Rules, games: Games, g: int) -> int:
     """The set of legal actions that greedy likes best."""
     may = legal(rules, games, g)
     best, actions = NEVER, 0
     for action in range(MOST_ACTIONS):
         if (may >> action) & 1 != 0:
-            score = _greedy_score(rules, games, g, action)
+            score = greedy_score(rules, games, g, action)
             if score > best:
                 best, actions = score, 0
             if score == best:
@@ -294,7 +286,7 @@ def _prefer_greedy(view: View, rules: Rules, observation: NDArray[np.float32], g
     for b in range(observation.shape[0]):
         if observation[b].any():
             read(view, observation[b], games, 0)
-            preferred[b] = np.uint64(_greedy_set(rules, games, 0))
+            preferred[b] = np.uint64(greedy_set(rules, games, 0))
 
 
 @kernel
@@ -305,7 +297,7 @@ def _prefer_careful(
     for b in range(observation.shape[0]):
         if not observation[b].any():
             continue
-        _look_around(view, observation[b], games, rest, hidden)
+        look_around(view, observation[b], games, rest, hidden)
         may = legal(rules, games, 0)
         best, actions = NEVER, 0
         for action in range(MOST_ACTIONS):
@@ -319,8 +311,8 @@ def _prefer_careful(
 
 
 @kernel
-def _look_around(view: View, seen: NDArray[np.float32], games: Games, rest: NDArray[np.int64], hidden: NDArray[np.int64]) -> None:
-    """Read an observation, count what is not seen, and how many cards of each hand are hidden."""
+def look_around(view: View, seen: NDArray[np.float32], games: Games, rest: NDArray[np.int64], hidden: NDArray[np.int64]) -> None:
+    """Read an observation, size_of what is not seen, and how many cards of each hand are hidden."""
     read(view, seen, games, 0)
     unseen(view, games, 0, rest)
     for p in range(view.players):
@@ -344,15 +336,6 @@ def _draw(
         if observation[b].any():
             counters[b] += np.uint64(1)
             actions[b] = pick(preferred[b], random_bits(keys[b], counters[b]))
-
-
-@kernel
-def _spread(preferred: NDArray[np.uint64], probabilities: NDArray[np.float64]) -> None:
-    """Every row's set as a uniform distribution, `[B, A]`."""
-    for b in range(preferred.shape[0]):
-        each = 1 / count(preferred[b])
-        for a in range(probabilities.shape[1]):
-            probabilities[b, a] = each * ((preferred[b] >> np.uint64(a)) & np.uint64(1))
 
 
 @kernel
@@ -380,24 +363,19 @@ class Scripted:
     """Plays uniformly from the set of actions that its kernel `prefer` writes for each row."""
 
     prefer: ClassVar[Policy]
+    game: ClassVar[str] = ID
 
     def __init__(self) -> None:
-        self._streams: Streams | None = None
+        self._streams: RowStreams | None = None
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.agent.Agent`.
-
-        Raises:
-            ValueError: it is another game.
-        """
-        if not isinstance(layout, Layout):
-            raise ValueError(f"{type(self).__name__} of Sharks are Wild doesn't play {layout.variant}")
+        """See `getbit_env.core.agent.Agent`."""
         self._view, self._rules = layout.view, layout.variant.rules
         if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
-            self._streams = Streams(seed, begins.size)
+            self._streams = RowStreams(seed, begins.size)
 
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
-        """See `getbit_env.agent.Agent`.
+        """See `getbit_env.core.agent.Agent`.
 
         Raises:
             RuntimeError: there was no `reset`, or one for another number of rows.
@@ -413,7 +391,7 @@ class Scripted:
     def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """What `act` draws from: `[B, A]`, a pure function of its arguments."""
         probabilities = np.empty(action_mask.shape, np.float64)
-        _spread(self._preferred(observation, action_mask), probabilities)
+        probabilities_of(self._preferred(observation, action_mask), probabilities)
         return probabilities
 
     def _preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
@@ -445,180 +423,3 @@ class Careful(Scripted):
     """
 
     prefer = staticmethod(_prefer_careful)
-
-
-# --- Monte Carlo ------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def _copy(games: Games, source: int, target: int) -> None:
-    games.draw[target] = games.draw[source]
-    games.discard[target] = games.discard[source]
-    games.draw_size[target] = games.draw_size[source]
-    games.discard_size[target] = games.discard_size[source]
-    games.hand[target] = games.hand[source]
-    games.taken[target] = games.taken[source]
-    games.low[target] = games.low[source]
-    games.high[target] = games.high[source]
-    games.sharks[target] = games.sharks[source]
-    games.coins[target] = games.coins[source]
-    games.player[target] = games.player[source]
-    games.stage[target] = games.stage[source]
-    games.victim[target] = games.victim[source]
-    games.end[target] = games.end[source]
-    games.turns[target] = games.turns[source]
-
-
-@kernel
-def _imagine(
-    games: Games,
-    rest: NDArray[np.int64],
-    hidden: NDArray[np.int64],
-    cards: NDArray[np.uint8],
-    key: np.uint64,
-    counter: np.uint64,
-) -> np.uint64:
-    """Into game 1 a position that game 0 may be: what is not seen is shuffled and dealt. Returns the numbers drawn."""
-    _copy(games, 0, 1)
-    size = 0
-    for kind in range(KINDS):
-        for _ in range(rest[kind]):
-            cards[size] = kind
-            size += 1
-    for i in range(size - 1, 0, -1):
-        counter += np.uint64(1)
-        j = int(((random_bits(key, counter) >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
-        card = cards[i]
-        cards[i] = cards[j]
-        cards[j] = card
-    for p in range(1, hidden.shape[0]):
-        for _ in range(hidden[p]):
-            size -= 1
-            games.hand[1, p, cards[size]] += 1
-    for i in range(size):
-        games.draw[1, i] = cards[i]
-    return counter
-
-
-@kernel
-def _think(
-    view: View,
-    rules: Rules,
-    observation: NDArray[np.float32],
-    worlds: int,
-    games: Games,
-    keys: NDArray[np.uint64],
-    counters: NDArray[np.uint64],
-    streams: NDArray[np.uint64],
-    drawn: NDArray[np.uint64],
-    joint: NDArray[np.int64],
-    active: NDArray[np.uint8],
-    pays: NDArray[np.float32],
-    outcome: Outcome,
-    actions: NDArray[np.int64],
-) -> None:
-    """Play the action that pays most in positions that may be, if all play greedily from there on.
-
-    Most actions are worth nearly the same, and what is played after them is mostly chance. So greedy's own choice stands unless
-    another action was better by more than `DOUBT` standard errors of the difference, in the same positions with the same luck.
-    """
-    rest, hidden = np.zeros(KINDS, np.int64), np.zeros(view.players, np.int64)
-    cards, tried = np.zeros(rules.deck.shape[0], np.uint8), np.zeros(CANDIDATES, np.int64)
-    ahead, square = np.zeros(CANDIDATES), np.zeros(CANDIDATES)
-    for b in range(observation.shape[0]):
-        actions[b] = 0
-        if not observation[b].any():
-            continue
-        _look_around(view, observation[b], games, rest, hidden)
-        candidates = _candidates(rules, games, tried)
-        ahead[:] = 0.0
-        square[:] = 0.0
-        for _ in range(worlds if candidates > 1 else 0):
-            counters[b] = _imagine(games, rest, hidden, cards, keys[b], counters[b])
-            paid = 0.0
-            for i in range(candidates):
-                _copy(games, 1, 2)
-                streams[2] = keys[b] ^ counters[b]  # the same shuffles and lots after every action
-                drawn[2] = np.uint64(0)
-                wanted, step = tried[i], np.uint64(0)
-                while games.stage[2] != OVER:
-                    joint[2, actor(games, 2)] = wanted
-                    play(rules, games, joint, active, streams, drawn, pays, outcome, 2, 3)
-                    if games.stage[2] != OVER:
-                        step += np.uint64(1)
-                        wanted = pick(np.uint64(_greedy_set(rules, games, 2)), random_bits(~streams[2], step))
-                if i == 0:
-                    paid = outcome.reward[0, 2]
-                else:
-                    ahead[i] += outcome.reward[0, 2] - paid
-                    square[i] += (outcome.reward[0, 2] - paid) ** 2
-        best, actions[b] = 0.0, tried[0]
-        for i in range(1, candidates):
-            surely = ahead[i] - DOUBT * np.sqrt(square[i])
-            if surely > best:
-                best = surely
-                actions[b] = tried[i]
-
-
-@kernel
-def _candidates(rules: Rules, games: Games, tried: NDArray[np.int64]) -> int:
-    """Write the legal actions that greedy likes best, the best one first; returns how many."""
-    left, found = legal(rules, games, 0), 0
-    while left != 0 and found < tried.shape[0]:
-        best, action = 2 * NEVER, 0
-        for a in range(MOST_ACTIONS):
-            if (left >> a) & 1 != 0:
-                score = _greedy_score(rules, games, 0, a)
-                if score > best:
-                    best, action = score, a
-        tried[found] = action
-        found += 1
-        left &= ~(1 << action)
-    return found
-
-
-class MonteCarlo(Scripted):
-    """Determinized Monte-Carlo: plays on as greedy does in made-up positions that agree with what it sees.
-
-    It takes the action that pays most, if that is surely better than greedy's. What it can't see is dealt at random.
-
-    Attributes:
-        worlds: positions that it makes up for a decision.
-    """
-
-    def __init__(self, worlds: int = WORLDS) -> None:
-        """Set how long it thinks.
-
-        Raises:
-            ValueError: it is not at all.
-        """
-        super().__init__()
-        if worlds < 1:
-            raise ValueError(f"worlds is at least 1, not {worlds}")
-        self.worlds = worlds
-
-    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:  # noqa: ARG002 - it is told by the observation what is legal
-        """See `getbit_env.agent.Agent`.
-
-        Raises:
-            RuntimeError: there was no `reset`, or one for another number of rows.
-        """
-        rows, rules, players = len(observation), self._rules, self._rules.players
-        if self._streams is None or self._streams.keys.size != rows:
-            raise RuntimeError(f"MonteCarlo.act got {rows} rows without a reset for so many")
-        actions, pays = np.empty(rows, np.int64), np.full(players + 1, -1 / (players - 1), np.float32)
-        pays[0], pays[1] = 0, 1
-        _think(
-            *(self._view, rules, observation, self.worlds, new_games(rules, 3), self._streams.keys, self._streams.counters),
-            *(np.zeros(3, np.uint64), np.zeros(3, np.uint64), np.zeros((3, players), np.int64), np.ones(3, np.uint8), pays),
-            *(new_outcome(players, 3), actions),
-        )
-        return actions
-
-
-BOTS: dict[str, Callable[[], Agent]] = {
-    "sharks-random": Random,
-    "sharks-greedy": Greedy,
-    "sharks-careful": Careful,
-    "sharks-montecarlo": MonteCarlo,
-}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env._compiled import kernel
-from getbit_env.get_bit.rules import random_bits
+from getbit_env.core.compiled import kernel
+from getbit_env.core.streams import random_bits
 
 
 def sample(probabilities: NDArray[np.float64], streams: NDArray[np.uint64], counters: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -13,15 +13,24 @@ class Agent(Protocol):
     """Plays B seats at once, one a row, knowing nothing but what it is given here.
 
     A row is one seat of one game after another: row `b` is the same seat of the same table until `reset` says that its next game
-    begins. A row whose player has nothing to choose is all zero with a mask of ones, and what is played for it is ignored.
+    begins. A row whose player has nothing to choose is all zero with a mask of ones, and what is played for it is ignored. The
+    arrays are reused: an agent that keeps one keeps a copy.
 
-    An agent whose choice depends on nothing but its two arguments can also have
+    An agent can also have
 
-        def probabilities(self, observation, action_mask) -> float64 [B, A]
-
-    a pure function, each row a distribution over legal actions, the one that `act` draws from. It is what exact best responses
-    are computed against. Matches (`getbit_env.match`) also look for two attributes: `deterministic = True` says that an agent
-    uses no random numbers, and `options` (`observations.Options`) what it wants to see beyond the default.
+    `probabilities(observation, action_mask) -> float64 [B, A]`
+        if its choice depends on nothing but its two arguments: a pure function, each row a distribution over legal actions, the
+        one that `act` draws from. Exact best responses are computed against it.
+    `name: str`
+        what results call it.
+    `deterministic: bool`
+        whether it uses no random numbers.
+    `options`
+        what it wants to see beyond the default: the `Options` of its game's observations.
+    `game: str`
+        the id of the only game that it plays.
+    `check_layout(layout) -> None`
+        raises `ValueError` if it can't play games whose observations are laid out so. It is asked before anything is played.
     """
 
     def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
@@ -43,3 +52,8 @@ class Agent(Protocol):
         Returns:
             `[B]`, a legal action a row.
         """
+
+
+def name_of(agent: Agent) -> str:
+    """What to call an agent: its attribute `name`, or that of its class."""
+    return str(getattr(agent, "name", type(agent).__name__))

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env import ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
-from getbit_env._compiled import kernel
-from getbit_env.agent import Agent
+from getbit_env.core.agent import Agent, name_of
+from getbit_env.core.compiled import kernel
 from getbit_env.get_bit.observations import Layout, Options, View
+from getbit_env.get_bit.variants import ID
 
 
 class Recall:
@@ -115,27 +116,41 @@ class PerfectRecall:
 
     Attributes:
         agent: the agent within, which sees layouts of face-up games only.
-        options: what the agent within wants to see (`getbit_env.agent`).
+        options: what the agent within wants to see (`getbit_env.core.agent`).
         deterministic: whether it uses no random numbers.
     """
 
     def __init__(self, agent: Agent) -> None:
+        """Put an agent behind perfect recall.
+
+        Raises:
+            ValueError: it plays another game.
+        """
+        if getattr(agent, "game", ID) != ID:
+            raise ValueError(f"agent {name_of(agent)!r} plays another game, and only Get Bit! has a memory game (G7.3)")
         self.agent = agent
-        self.name: str = getattr(agent, "name", type(agent).__name__)
+        self.name = name_of(agent)
+        self.game = ID
         self.options: Options = getattr(agent, "options", None) or Options()
         self.deterministic: bool = getattr(agent, "deterministic", False)
         self._recall: Recall | None = None
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
         if not layout.variant.memory:
             self._recall = None
         elif seed is not None or self._recall is None:
             self._recall = Recall(layout, begins.size)
         self.agent.reset(layout if self._recall is None else self._recall.layout, begins, seed)
 
+    def check_layout(self, layout: Layout) -> None:
+        """See `getbit_env.core.agent.Agent`."""
+        check = getattr(self.agent, "check_layout", None)
+        if check is not None:
+            check(Layout(replace(layout.variant, memory=False), layout.options))
+
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
-        """See `getbit_env.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`."""
         return self.agent.act(observation if self._recall is None else self._recall.see(observation), action_mask)
 
     @property
@@ -149,6 +164,15 @@ class PerfectRecall:
             raise AttributeError("what an agent with perfect recall plays in a memory game is no function of one observation")
         found: Callable[[NDArray[np.float32], NDArray[np.int8]], NDArray[np.float64]] = self.agent.probabilities  # type: ignore[attr-defined]  # optional
         return found
+
+
+def remember(agent: Agent) -> PerfectRecall:
+    """The agent with perfect recall; one that has it is returned as it is.
+
+    Raises:
+        ValueError: it plays another game.
+    """
+    return agent if isinstance(agent, PerfectRecall) else PerfectRecall(agent)
 
 
 class PerfectRecallEnv(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types

@@ -22,7 +22,7 @@ FORMAT = 1
 FOLDER_VARIABLE = "GETBIT_ENV_CACHE"
 
 
-class TableError(ValueError):
+class StoredResultError(ValueError):
     """A file is damaged, or of another game, other rules or another format than it has to be; the message says which."""
 
 
@@ -46,12 +46,12 @@ def rules_digest() -> str:
     return digest.hexdigest()
 
 
-def table_path(variant: Variant) -> Path:
+def solution_path(variant: Variant) -> Path:
     """The file of a solved variant in the cache folder."""
     return cache_folder() / f"{variant.name}-solved.npz"
 
 
-def save_table(path: Path, kind: str, variant: Variant, facts: dict[str, Any], **arrays: NDArray[Any]) -> None:
+def save_result(path: Path, kind: str, variant: Variant, facts: dict[str, Any], **arrays: NDArray[Any]) -> None:
     """Write a table, compressed, so that `path` holds all of it or what it held before.
 
     Args:
@@ -85,8 +85,8 @@ def save_table(path: Path, kind: str, variant: Variant, facts: dict[str, Any], *
         part.unlink(missing_ok=True)
 
 
-def load_table(path: Path, kind: str, variant: Variant | None = None) -> tuple[Variant, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `save_table` wrote.
+def load_result(path: Path, kind: str, variant: Variant | None = None) -> tuple[Variant, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what `save_result` wrote.
 
     Args:
         path: the file.
@@ -98,7 +98,7 @@ def load_table(path: Path, kind: str, variant: Variant | None = None) -> tuple[V
 
     Raises:
         FileNotFoundError: there is no such file.
-        TableError: it is damaged, or not what it has to be.
+        StoredResultError: it is damaged, or not what it has to be.
     """
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
@@ -108,16 +108,16 @@ def load_table(path: Path, kind: str, variant: Variant | None = None) -> tuple[V
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        raise TableError(f"{path} is damaged or no table ({error})") from error
+        raise StoredResultError(f"{path} is damaged or no table ({error})") from error
     if found["format"] != FORMAT:
-        raise TableError(f"{path} has format {found['format']}, this version reads format {FORMAT}")
+        raise StoredResultError(f"{path} has format {found['format']}, this version reads format {FORMAT}")
     if found["kind"] != kind:
-        raise TableError(f"{path} holds {found['kind']}, not {kind}")
+        raise StoredResultError(f"{path} holds {found['kind']}, not {kind}")
     if variant is not None and found["variant"] != variant.name:
-        raise TableError(f"{path} is of the variant {found['variant']}, not {variant}")
+        raise StoredResultError(f"{path} is of the variant {found['variant']}, not {variant}")
     its_variant = parse_variant(found["variant"])
     if found["digest"] != rules_digest() or found["rules"] != list(its_variant.rules):
-        raise TableError(f"{path} was computed by other rules (those of version {found['version']}) than this package plays")
+        raise StoredResultError(f"{path} was computed by other rules (those of version {found['version']}) than this package plays")
     return its_variant, found["facts"], arrays
 
 
@@ -126,6 +126,6 @@ def read_kept(folder: Path | None, name: str, kind: str, variant: Variant) -> tu
     if folder is None:
         return None
     try:
-        return load_table(folder / f"{name}.npz", kind, variant)[1:]
-    except (FileNotFoundError, TableError):
+        return load_result(folder / f"{name}.npz", kind, variant)[1:]
+    except (FileNotFoundError, StoredResultError):
         return None

@@ -1,0 +1,1 @@
+"""What every game of the package stands on. This folder knows no game; see `docs/architecture.md`."""

@@ -1,0 +1,92 @@
+"""Where things stand in an observation: blocks of the same fields, one for each thing that is seen, then fields of the game."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
+
+
+class Field(NamedTuple):
+    """Some entries of an observation that belong together."""
+
+    name: str
+    start: int  # within a block, or within the observation
+    size: int
+    meaning: str
+
+    @property
+    def slice(self) -> slice:
+        """The entries of the field."""
+        return slice(self.start, self.start + self.size)
+
+    @property
+    def span(self) -> str:
+        """The entries as a table names them: `4` or `4..8`."""
+        return f"{self.start}" if self.size == 1 else f"{self.start}..{self.start + self.size - 1}"
+
+
+class BlockLayout:
+    """The fields of an observation, by name.
+
+    Attributes:
+        size: entries of an observation.
+        block: entries of a block; block `k` starts at `k * block`.
+        block_fields: `{name: Field}`, starts counted within a block.
+        game_fields: `{name: Field}`, starts counted within the observation.
+    """
+
+    def __init__(
+        self, blocks: int, block_fields: list[tuple[str, int, str]], game_fields: list[tuple[str, int, str]], block_of: str
+    ) -> None:
+        """Place the fields one after another.
+
+        Args:
+            blocks: how many there are.
+            block_fields: name, entries and meaning of each field of a block.
+            game_fields: likewise of the game, behind all blocks.
+            block_of: what block k is about, for the table.
+        """
+        self._blocks, self._block_of = blocks, block_of
+        self.block_fields, self.block = _place(block_fields, 0)
+        self.game_fields, self.size = _place(game_fields, self.block * blocks)
+
+    def blocks(self, observation: NDArray[T]) -> NDArray[T]:
+        """The blocks of observations: `[..., size]` -> view `[..., blocks, block]`."""
+        return observation[..., : self.block * self._blocks].reshape(*observation.shape[:-1], self._blocks, self.block)
+
+    def field(self, observation: NDArray[T], name: str) -> NDArray[T]:
+        """A field of observations: `[..., size]` -> `[..., blocks, field size]`, or `[..., field size]` for one of the game.
+
+        Raises:
+            KeyError: this layout has no such field.
+        """
+        if name in self.block_fields:
+            return self.blocks(observation)[..., self.block_fields[name].slice]
+        if name in self.game_fields:
+            return observation[..., self.game_fields[name].slice]
+        raise KeyError(f"no field {name!r}; there are {', '.join([*self.block_fields, *self.game_fields])}")
+
+    def start_of(self, name: str) -> int:
+        """Where a field starts, within its block or the observation; -1 if this layout has none of that name."""
+        field = self.block_fields.get(name) or self.game_fields.get(name)
+        return -1 if field is None else field.start
+
+    def table(self) -> str:
+        """The layout as a Markdown table."""
+        rows = ["| index | field | entries |", "| --- | --- | --- |"]
+        rows += [f"| {self.block}k + {f.span} | `{f.name}` of {self._block_of} | {f.meaning} |" for f in self.block_fields.values()]
+        rows += [f"| {f.span} | `{f.name}` | {f.meaning} |" for f in self.game_fields.values()]
+        return "\n".join(rows)
+
+
+def _place(fields: list[tuple[str, int, str]], start: int) -> tuple[dict[str, Field], int]:
+    """The fields from an entry on, and where they end."""
+    placed = {}
+    for name, size, meaning in fields:
+        placed[name] = Field(name, start, size, meaning)
+        start += size
+    return placed, start

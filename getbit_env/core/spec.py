@@ -1,0 +1,208 @@
+"""What a game is, in one typed value: `GameSpec`. Matches, training, stored policies and loading by name know this and no game.
+
+The protocols say what generic code asks of the parts of a game. Letters of axes: G games, P players, D entries of an observation,
+A actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env.core.agent import Agent
+
+
+class Dynamics(StrEnum):
+    """Who decides when."""
+
+    SIMULTANEOUS = "simultaneous"  # all players of a game at once
+    SEQUENTIAL = "sequential"  # one player after another
+
+
+@runtime_checkable
+class Variant(Protocol):
+    """One variant of a game: frozen, hashable, and told apart from all others by its `name`."""
+
+    game: ClassVar[str]  # id of the game
+
+    @property
+    def players(self) -> int:
+        """Seats at a table."""
+
+    @property
+    def actions(self) -> int:
+        """Size of a player's action space."""
+
+    @property
+    def name(self) -> str:
+        """Short name, which `GameSpec.parse_variant` reads."""
+
+    def reward_of_finish(self, reward: str) -> NDArray[np.float64]:
+        """What each finishing place pays: `[players + 1]` float64; entry 0 is for a draw, or a fate that is undecided."""
+
+
+class Layout(Protocol):
+    """What the entries of an observation mean."""
+
+    @property
+    def variant(self) -> Any:
+        """Whose observations they are."""
+
+    @property
+    def options(self) -> Any:
+        """What they show beyond what the rules make them show: a frozen dataclass."""
+
+    @property
+    def size(self) -> int:
+        """Entries of an observation, D."""
+
+    @property
+    def view(self) -> Any:
+        """The layout as the kernels take it; equal views show the same, entry by entry."""
+
+
+class Outcome(Protocol):
+    """What the last round, or decision, of a batch did."""
+
+    @property
+    def finish(self) -> NDArray[np.uint8]:
+        """`[P, G]`, the finishing place (1 = winner) of a player whose fate was decided just now; else 0."""
+
+    @property
+    def over(self) -> NDArray[np.uint8]:
+        """`[G]`, 1 = the game has just ended."""
+
+    @property
+    def reward(self) -> NDArray[np.float32]:
+        """`[P, G]`."""
+
+
+class Engine(Protocol):
+    """A batch of games of one variant, played in place. A finished game stays as it is until it begins anew."""
+
+    size: int  # G
+
+    @property
+    def variant(self) -> Any:
+        """The variant."""
+
+    @property
+    def layout(self) -> Any:
+        """Of the observations."""
+
+    @property
+    def outcome(self) -> Any:
+        """`Outcome` of the last round or decision."""
+
+    @property
+    def observation(self) -> NDArray[np.float32]:
+        """`[G, P, D]`, as of the last `observe`."""
+
+    @property
+    def action_mask(self) -> NDArray[np.int8]:
+        """`[G, P, A]`, 1 = legal."""
+
+    @property
+    def replaced(self) -> NDArray[np.uint8]:
+        """`[G, P]`, 1 = what was played is not what was asked for, since that was illegal."""
+
+    @property
+    def streams(self) -> NDArray[np.uint64]:
+        """`[G]`, keys of the games' random streams."""
+
+    @property
+    def counters(self) -> NDArray[np.uint64]:
+        """`[G]`, how many numbers each stream has given."""
+
+    @property
+    def lengths(self) -> NDArray[np.integer[Any]]:
+        """`[G]`, rounds or turns that each game has taken so far."""
+
+    def seed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Give every game the beginning of its stream of this seed."""
+
+    def start(self, begin: NDArray[np.uint8] | None = None, starts: Any = None) -> None:
+        """Begin the games for which `begin` is not 0, from these starts, one a game, or from the next one of their streams."""
+
+    def play(self, actions: NDArray[np.int64], active: NDArray[np.uint8] | None = None) -> None:
+        """Play a round, or a decision, of every game that is `active` (`[G]`, by default all) and not over; `actions` `[G, P]`."""
+
+    def observe(self, show: NDArray[np.uint8] | None = None) -> None:
+        """Write observations and masks. `show` `[G]`: 0 leaves a game's rows as they are, 1 shows nothing to players who have
+        nothing to choose, 2 (the default) lets them look on."""
+
+    def choosing(self) -> NDArray[np.bool_]:
+        """`[G, P]`, who chooses next."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number that a game counts for each player, shown in the results of matches.
+
+    Attributes:
+        name: as results name it.
+        count: called with an engine whose games are over, it returns `[P, G]`.
+    """
+
+    name: str
+    count: Callable[[Any], NDArray[np.integer[Any]]]
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """A game.
+
+    Attributes:
+        id: of its environment, with its version.
+        title: its name for people.
+        dynamics: who decides when.
+        prefix: what the names of its variants and bots begin with; empty for one game only.
+        default_variant: name of the variant that is meant where none is named.
+        length_unit: what the length of a game is counted in, in the plural.
+        parse_variant: reads the name of a variant; raises ValueError for one that it does not know.
+        make_engine: called as `(variant, games, seed=, options=, reward=, **engine options)`.
+        make_layout: called as `(variant, options)`.
+        make_env: the PettingZoo environment: a `ParallelEnv` if all decide at once, else an unwrapped `AECEnv`.
+        options: the class of the observation's options, a frozen dataclass whose fields all have defaults.
+        rewards: what finishing places can pay; the first member is the default.
+        number_of_starts: how many starts a variant has, infinity if they are too many to play them all.
+        rotated_starts: called as `(variant, seed, first, number, every)`, it returns starts for a match, each followed by the same
+            with the players moved on by one seat, so that everybody has every place.
+        bots: makers of agents that need no training, by name.
+        default_opponents: the bots that an agent is judged against unless others are named.
+        statistics: what matches count beside wins and places.
+        named_agents: other agents by name, each as the text `module:attribute` of what makes it.
+        agent_files: what loads an agent from a file, by the ending of its name, likewise.
+        agent_wrappers: what `NAME:` before the name of an agent does to it, likewise.
+        secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.
+    """
+
+    id: str
+    title: str
+    dynamics: Dynamics
+    prefix: str
+    default_variant: str
+    length_unit: str
+    parse_variant: Callable[[str], Any]
+    make_engine: Callable[..., Any]
+    make_layout: Callable[..., Any]
+    make_env: Callable[..., Any]
+    options: type[Any]
+    rewards: type[StrEnum]
+    number_of_starts: Callable[[Any], float]
+    rotated_starts: Callable[[Any, int, int, int, bool], Any]
+    bots: Mapping[str, Callable[[], Agent]]
+    default_opponents: tuple[str, ...]
+    statistics: tuple[Statistic, ...] = ()
+    named_agents: Mapping[str, str] = field(default_factory=dict)
+    agent_files: Mapping[str, str] = field(default_factory=dict)
+    agent_wrappers: Mapping[str, str] = field(default_factory=dict)
+    secret_options: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.title

@@ -1,0 +1,167 @@
+"""Any game as a Gymnasium environment: the learner in one seat, agents in the others.
+
+For algorithms that know nothing of several agents, or of masks: an illegal action is replaced by the lowest legal one. For many
+games at a time `getbit_env.sb3` is far faster.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from getbit_env.core.spec import Dynamics
+from getbit_env.game_registry import find_game
+from getbit_env.single_agent.batch import Opponents, seat_opponents
+
+
+class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """One seat of a game: `gymnasium.make("getbit_env:getbit/GetBit-v0", opponents="random", players=4)`.
+
+    Observations are the vector of the game's PettingZoo environment, `[D]` float32. The mask of legal actions is
+    `info["action_mask"]`, int8 `[A]`, and `action_masks()`, bool `[A]`. The episode ends when the learner's fate is decided. In a
+    sequential game a step goes from a decision of the learner to its next one, or to the end, and its reward is the sum of all in
+    between.
+
+    Attributes:
+        game: the `GameSpec`.
+        table: the PettingZoo environment behind it.
+        layout: of the observations.
+        seat: the learner's in this game.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}  # noqa: RUF012 - Gymnasium's own
+    seat: int
+
+    def __init__(
+        self,
+        game: str,
+        opponents: Opponents | None = None,
+        *,
+        seat: int | None = None,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Seat the opponents.
+
+        Args:
+            game: id of the game.
+            opponents: an agent, or its name (`load_agent`), for all other seats; or a sequence with one for each of them, from the
+                next seat on. By default the game's first bot.
+            seat: the learner's, or None: drawn anew each game.
+            render_mode: of the environment.
+            **options: of the game's environment, for Get Bit! those of `parallel_env`.
+
+        Raises:
+            ValueError: there is no such seat, or the opponents are too few or too many, or play another game.
+        """
+        self.game = find_game(game)
+        self.table = self.game.make_env(render_mode=render_mode, **options)
+        self.layout, self.render_mode = self.table.layout, render_mode
+        variant = self.table.variant
+        others = variant.players - 1
+        if seat is not None and not 0 <= seat <= others:
+            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {seat}")
+        agents = seat_opponents(next(iter(self.game.bots)) if opponents is None else opponents, self.layout)
+        self._at_once = self.game.dynamics == Dynamics.SIMULTANEOUS
+        if len(agents) == 1 and not self._at_once:
+            agents *= others
+        self._opponents = [copy.deepcopy(agent) for agent in agents]
+        self._rows = [slice(0, others)] if len(agents) == 1 else [slice(k, k + 1) for k in range(others)]
+        self._seat = seat
+        self._seeded = False
+        self._over = True
+        self.observation_space = spaces.Box(0, 1, (self.layout.size,), np.float32)
+        self.action_space = spaces.Discrete(variant.actions)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin a game; `options` are those of the environment's reset. The others play until the learner has a decision."""
+        super().reset(seed=seed)
+        players = self.table.variant.players
+        drawn: list[Any] = [None] * (1 + len(self._opponents))
+        if seed is not None or not self._seeded:
+            drawn = self.np_random.integers(2**62, size=len(drawn)).tolist()
+        next_seat = int(self.np_random.integers(players)) if self._seat is None else self._seat
+        begun = self.table.reset(seed=drawn[0], options=options)
+        self._seeded, self.seat = True, next_seat
+        self._names = [f"player_{(next_seat + k) % players}" for k in range(players)]  # the learner first
+        for agent, rows, its_seed in zip(self._opponents, self._rows, drawn[1:], strict=True):
+            agent.reset(self.layout, np.ones(rows.stop - rows.start, np.bool_), its_seed)
+        if self._at_once:
+            self._over = False
+            self._seen, infos = begun
+            return self._seen[self._names[0]]["observation"].copy(), {**infos[self._names[0]], "seat": self.seat}
+        while not self._play_on():  # a game that was lost before there was anything to decide is none
+            self.table.reset()
+        return self._own()
+
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Play a round; in a sequential game, decide, and let the others play until the next own decision.
+
+        Raises:
+            RuntimeError: the game is over, or was not begun.
+        """
+        if self._over:
+            raise RuntimeError("the game is over, or was not begun: call reset()")
+        return self._step_at_once(action) if self._at_once else self._step_in_turn(action)
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """What the learner may do, `[A]`; all ones when its fate is decided."""
+        me = self._names[0]
+        mask: NDArray[np.int8] = (self._seen[me] if self._at_once else self.table.observe(me))["action_mask"]
+        return mask.astype(np.bool_)
+
+    def render(self) -> Any:
+        """See the environment behind it."""
+        return self.table.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self.table.close()
+
+    def _step_at_once(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        me, *others = self._names
+        playing = self.table.agents
+        actions = {me: action}
+        for agent, rows in zip(self._opponents, self._rows, strict=True):
+            names = others[rows]
+            seen = np.zeros((len(names), self.layout.size), np.float32)
+            masks = np.ones((len(names), self.table.variant.actions), np.int8)
+            for row, name in enumerate(names):
+                if name in playing:
+                    seen[row], masks[row] = self._seen[name]["observation"], self._seen[name]["action_mask"]
+            chosen = agent.act(seen, masks)
+            actions |= {name: chosen[row] for row, name in enumerate(names) if name in playing}
+        self._seen, rewards, terminations, truncations, infos = self.table.step(actions)
+        self._over = terminations[me] or truncations[me]
+        info = {**infos[me], "seat": self.seat}
+        return self._seen[me]["observation"].copy(), rewards[me], terminations[me], truncations[me], info
+
+    def _step_in_turn(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        table, me = self.table, self._names[0]
+        table.step(action)
+        replaced = table.infos[me]["illegal_action"]
+        self._play_on()
+        observation, info = self._own()
+        info["illegal_action"] = replaced
+        return observation, table.rewards[me], table.terminations[me], table.truncations[me], info
+
+    def _play_on(self) -> bool:
+        """The others play until the learner decides, or the game is over; says whether it is not. Rewards come at its end only."""
+        table, me = self.table, self._names[0]
+        while not table.terminations[me] and not table.truncations[me] and table.agent_selection != me:
+            seen = table.observe(table.agent_selection)
+            agent = self._opponents[self._names.index(table.agent_selection) - 1]
+            table.step(int(agent.act(seen["observation"][None], seen["action_mask"][None])[0]))
+        self._over = table.terminations[me] or table.truncations[me]
+        return not self._over
+
+    def _own(self) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        me = self._names[0]
+        return self.table.observe(me)["observation"], {**self.table.infos[me], "seat": self.seat}
