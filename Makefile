@@ -10,7 +10,7 @@ help:  ## list the commands
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,render,ratings,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,commands,render,ratings,dev]'
 	@touch $@
 
 demo: $(INSTALLED)  ## train an agent by self-play for about two minutes, judge it against bots, draw the results
@@ -33,7 +33,7 @@ bench: $(INSTALLED)  ## print the speed of everything
 
 $(PEERS)/installed: eval/requirements-peers.txt constraints.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,dev]' --requirement eval/requirements-peers.txt
+	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,commands,dev]' --requirement eval/requirements-peers.txt
 	@touch $@
 
 speed: $(INSTALLED) $(PEERS)/installed  ## measure everything, peers beside us, and write docs/speed.md

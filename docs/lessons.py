@@ -19,9 +19,10 @@ from tqdm import tqdm
 
 from docs.lesson_pictures import draw_all
 from docs.tables import ROOT, written
-from eval.solve import progress_bar, say
+from eval.solve import say
 from getbit_env import load_agent
 from getbit_env.agent_registry import shipped_agents
+from getbit_env.command_line import progress_of
 from getbit_env.core.compiled import kernel
 from getbit_env.exact import Equilibrium, Exploitability, ManySolution, Positions, Solution, exploitability, solved
 from getbit_env.exact.matrix_game import solve_matrix
@@ -411,7 +412,7 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     if not options.redraw:
         with tqdm(total=0, file=sys.stderr, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}") as bar:
-            threads, progress = options.threads, progress_bar(bar)
+            threads, progress = options.threads, progress_of(bar)
             two, many = (solved(standard_variant(players), threads=threads, progress=progress, say=say) for players in (2, 4))
             assert isinstance(two, Solution)
             assert isinstance(many, ManySolution)

@@ -31,8 +31,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from tqdm import tqdm
 
-from eval.solve import add_variant_arguments, at_least_one, interruptible, variant_of
 from getbit_env.agent_registry import load_agent
+from getbit_env.command_line import add_variant_arguments, at_least_one, interruptible, variant_of
 from getbit_env.core.agent import Agent
 from getbit_env.core.provenance import provenance
 from getbit_env.get_bit.observations import Options

@@ -8,99 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 from tqdm import tqdm
 
+from getbit_env.command_line import add_running_arguments, add_variant_arguments, interruptible, progress_of, variant_of
 from getbit_env.exact.many_players import ManySolution
-from getbit_env.exact.positions import Progress
 from getbit_env.exact.solving import solved
 from getbit_env.exact.stored_results import cache_folder, solution_path
 from getbit_env.exact.two_players import Solution
-from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
-
-
-def add_variant_arguments(parser: argparse.ArgumentParser, players: int) -> None:
-    """The options that name a variant."""
-    parser.set_defaults(players_by_default=players)
-    parser.add_argument("--players", type=int, help=f"default: {players}")
-    parser.add_argument("--half-limbs", action="store_true", default=None, help="the longer game: eight bites put a robot out")
-    parser.add_argument("--pick-up-at", type=int, choices=(1, 2), help="a hand of so many cards takes its table back (default: 2)")
-    parser.add_argument("--variant", help="any variant by its name, as 2p-half or 4p-4c-2l, instead of the options above")
-
-
-def variant_of(arguments: argparse.Namespace) -> Variant:
-    """The variant that they name.
-
-    Raises:
-        ValueError: there is no such game, or they name two.
-    """
-    asked = {name: getattr(arguments, name) for name in ("players", "half_limbs", "pick_up_at")}
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if arguments.variant is None:
-        return standard_variant(**{"players": arguments.players_by_default, **asked})
-    if asked:
-        raise ValueError(f"--variant {arguments.variant} says all of the game; leave out --{' --'.join(asked).replace('_', '-')}")
-    return parse_variant(arguments.variant)
-
-
-def add_running_arguments(parser: argparse.ArgumentParser) -> None:
-    """How to compute, and how to print."""
-    parser.add_argument(
-        "--threads", type=at_least_one, default=os.cpu_count() or 1, help="the results do not depend on it (default: all)"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, and nothing else")
-
-
-def at_least_one(text: str) -> int:
-    """An argument that counts something."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
-    return int(text)
-
-
-def progress_bar(bar: tqdm[None]) -> Progress:
-    """A `Progress` that moves a bar."""
-
-    def show(what: str, done: int, whole: int) -> None:
-        if bar.desc != what:
-            bar.reset(whole)
-            bar.set_description_str(what)
-        bar.update(done - bar.n)
-
-    return show
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C ends what is within as `KeyboardInterrupt`, also while a kernel is compiled.
-
-    There the interrupt can come up in a callback from LLVM, which drops it, and what numba stumbles over next is another error.
-    """
-    interrupted = False
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:  # as in a job that a script runs in the background
-        signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    except Exception as error:
-        if interrupted:
-            raise KeyboardInterrupt from error
-        raise
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def say(text: str) -> None:
@@ -119,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
         variant = variant_of(arguments)
         bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
         with interruptible(), tqdm(total=0, file=sys.stderr, bar_format=bar_format) as bar:
-            solution = solved(variant, threads=arguments.threads, progress=progress_bar(bar), say=say)
+            solution = solved(variant, threads=arguments.threads, progress=progress_of(bar), say=say)
     except KeyboardInterrupt:
         say("interrupted: finished rounds are kept, and the same command goes on from there")
         return 130

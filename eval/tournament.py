@@ -11,10 +11,10 @@ from pathlib import Path
 from tqdm import tqdm
 
 from getbit_env.agent_registry import load_agent
+from getbit_env.command_line import add_variant_arguments, variant_of
 from getbit_env.exact.agents import PositionAgent
-from getbit_env.game_registry import find_variant
 from getbit_env.get_bit.bots import BOTS
-from getbit_env.get_bit.variants import Reward, Variant, standard_variant
+from getbit_env.get_bit.variants import Reward, Variant
 from getbit_env.match.ratings import Rating, rate
 from getbit_env.match.runner import STARTS
 from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_tables, mixed_tables, play_tournament
@@ -29,8 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME",
         help=f"a bot ({', '.join(BOTS)}), a trained agent, equilibrium, a run's folder, module:attribute, recall: and one of these",
     )
-    parser.add_argument("--players", type=int, help="the standard game for so many (default 4)")
-    parser.add_argument("--variant", help="a variant by name, such as 4p-memory")
+    add_variant_arguments(parser)
     parser.add_argument("--starts", type=int, default=STARTS, help="starts a table, each in all rotations (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -45,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args(arguments)
     try:
-        variant = _variant(options.players, options.variant)
+        variant = variant_of(options)
         folder = options.output or Path("runs/tournament") / f"{variant}-starts{options.starts}-seed{options.seed}"
         _look_over(options.agents, variant)
         result = _play(options, variant, folder / "tournament.json")
@@ -62,13 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         sys.stdout.write(report(result, ratings) + f"\n\nResults and picture are in {folder}\n")
     return 0
-
-
-def _variant(players: int | None, name: str | None) -> Variant:
-    variant: Variant = standard_variant(players or 4) if name is None else find_variant(name)
-    if players is not None and players != variant.players:
-        raise ValueError(f"--players {players} and --variant {name} contradict each other")
-    return variant
 
 
 def _look_over(names: Sequence[str], variant: Variant) -> None:

@@ -139,7 +139,7 @@ def test_one_seat_of_the_game(options: dict[str, Any]) -> None:
             over = terminated or truncated
             log += [observation.tobytes(), reward, terminated, truncated, info["placement"]]
             assert terminated == (info["placement"] > 0)
-        snapshot = env.game.snapshot()
+        snapshot = env.multi_agent_env.snapshot()
         assert (snapshot["placement"][info["seat"]] or 0) == info["placement"]
         with pytest.raises(RuntimeError, match="the game is over"):
             env.step(0)

@@ -38,13 +38,13 @@ def test_single_agent_examples_train_and_print_payoffs(example: object, players:
 
 @pytest.mark.parametrize("variant", ["4p", "2p-memory"])
 def test_maskable_ppo_ends_in_a_match(variant: str) -> None:
-    result = maskable_ppo.main(["--frames", "8192", "--variant", variant, "--lines", "24"])
+    result = maskable_ppo.main(["--frames", "8192", "--variant", variant, "--starts", "24"])
     assert result["learner"].seats == 1
     assert result.failure is None
 
 
 def test_own_agent_beats_random_by_far() -> None:
-    result = own_agent.main(["--lines", "480"])
+    result = own_agent.main(["--starts", "480"])
     # Measured: 0.485 (examples/own_agent.py prints it); the half-width of the interval of 480 lines is about 0.02.
     assert result["Wary"].win.low > 0.4
 

@@ -55,7 +55,7 @@ def test_who_responds_in_the_memory_game_is_shown_the_face_up_game(name: str) ->
 
 def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "responder")
-    arguments = ["--variant", TINY + "-memory", "--frames", "20000", "--lines", "240", "--json"]
+    arguments = ["--variant", TINY + "-memory", "--frames", "20000", "--starts", "240", "--json"]
     assert main(["lowest", *arguments, "--save", folder]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["gain_lower_bound"]["low"] == pytest.approx(said["value"]["low"] - 1 / 3)
@@ -75,7 +75,7 @@ def test_a_figure_that_took_time_is_told_even_if_the_responder_can_not_be_kept(
     (tmp_path / "file").write_text("")
     (tmp_path / POLICY_FILE.replace(".safetensors", ".part")).mkdir()
     for folder in (tmp_path / "file" / "within", tmp_path):
-        arguments = ["lowest", "--variant", TINY, "--frames", "1", "--lines", "120", "--save", str(folder)]
+        arguments = ["lowest", "--variant", TINY, "--frames", "1", "--starts", "120", "--save", str(folder)]
         assert main(arguments) == 1
         said = capsys.readouterr()
         assert "lower bound" in said.out

@@ -343,7 +343,7 @@ def test_wrong_calls_are_refused() -> None:
         play_match(["random"] * 3, "4p")
     with pytest.raises(ValueError, match="no agent 'rando'"):
         play_match(["rando"] + ["random"] * 3, "4p")
-    with pytest.raises(ValueError, match="lines is 4 or more, not 3"):
+    with pytest.raises(ValueError, match="starts is 4 or more, not 3"):
         play_match(["random"] * 4, "4p", starts=3)
     with pytest.raises(ValueError, match="reward is one of"):
         play_match(["random"] * 4, "4p", reward="money")
@@ -360,7 +360,7 @@ def test_results_survive_json() -> None:
 
 def test_a_result_can_be_read() -> None:
     text = str(play_match(["lowest", "highest", "highest", "highest"], "4p"))
-    assert text.splitlines()[0] == "4p: 24 lines, 96 games of 15.0 rounds, exact"
+    assert text.splitlines()[0] == "4p: 24 starts, 96 games of 15.0 rounds, exact"
     assert "lowest   x1  win 0.000  payoff -0.333  places 0.000 0.000 0.000 1.000  bites 4.00" in text
 
 

@@ -118,15 +118,14 @@ print(getbit_env.__file__, env.snapshot()["winner"], *shipped_agents(), sep="|")
 def test_an_edit_of_the_rules_reaches_kernels_that_call_them(tmp_path: Path) -> None:
     """numba's own cache would still play the old rules in every other file that calls them."""
     package = tmp_path / "getbit_env"
-    for folder in ("", "get_bit"):
-        (package / folder).mkdir()
-        for file in ("_compiled.py", "__init__.py", "get_bit/rules.py", "get_bit/__init__.py"):
-            if Path(file).parent == Path(folder):
-                source = (ROOT / "getbit_env" / file).read_text()
-                (package / file).write_text("" if file.endswith("__init__.py") else source)
+    (package / "core").mkdir(parents=True)
+    for file in ("compiled.py", "streams.py"):
+        (package / "core" / file).write_text((ROOT / "getbit_env" / "core" / file).read_text())
+    (package / "core" / "__init__.py").touch()
+    (package / "__init__.py").touch()
     (package / "caller.py").write_text(
         "from getbit_env.core.compiled import kernel\n"
-        "from getbit_env.get_bit.rules import random_bits\n\n"
+        "from getbit_env.core.streams import random_bits\n\n"
         "@kernel\n"
         "def call(key, counter):\n"
         "    return random_bits(key, counter)\n"
@@ -135,7 +134,7 @@ def test_an_edit_of_the_rules_reaches_kernels_that_call_them(tmp_path: Path) -> 
     first, hits = run(code, path=tmp_path, cwd=tmp_path).split()
     again, hits_again = run(code, path=tmp_path, cwd=tmp_path).split()
     assert (first, hits, hits_again) == (again, "0", "1"), "the second process uses what the first compiled"
-    rules = package / "get_bit" / "rules.py"
+    rules = package / "core" / "streams.py"
     edited = rules.read_text().replace("return z ^ (z >> np.uint64(31))", "return z ^ (z >> np.uint64(32))")
     assert edited != rules.read_text()
     rules.write_text(edited)

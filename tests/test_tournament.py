@@ -96,7 +96,7 @@ def test_a_broken_off_tournament_goes_on(tmp_path: Path) -> None:
 def test_another_tournament_is_not_taken_up(tmp_path: Path) -> None:
     path = tmp_path / "tournament.json"
     play_tournament(["random", "lowest"], "4p", starts=24, path=path, mixed=0)
-    with pytest.raises(ValueError, match=r"another tournament: lines was 24, is 48; seed was 0, is 1\. Remove it, or choose"):
+    with pytest.raises(ValueError, match=r"another tournament: starts was 24, is 48; seed was 0, is 1\. Remove it, or choose"):
         play_tournament(["random", "lowest"], "4p", starts=48, seed=1, path=path)
     with pytest.raises(ValueError, match="variant was '4p', is '4p-half'"):
         play_tournament(["random", "lowest"], "4p-half", starts=24, path=path)
@@ -173,7 +173,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_the_command_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["random", "counter", "highest", "--players", "3", "--lines", "24", "--seed", "3", "--output", str(tmp_path)]
+    arguments = ["random", "counter", "highest", "--players", "3", "--starts", "24", "--seed", "3", "--output", str(tmp_path)]
     code, out, err = run(capsys, *arguments, "--json")
     assert code == 0
     data = json.loads(out)
@@ -199,8 +199,8 @@ def test_the_command_names_its_folder_by_what_it_plays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(capsys, "highest", "lowest", "--variant", "2p-half", "--lines", "24")[0] == 0
-    assert (tmp_path / "runs/tournament/2p-half-lines24-seed0/tournament.json").exists()
+    assert run(capsys, "highest", "lowest", "--variant", "2p-half", "--starts", "24")[0] == 0
+    assert (tmp_path / "runs/tournament/2p-half-starts24-seed0/tournament.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_the_command_names_its_folder_by_what_it_plays(
         (["random", "lowest", "--players", "9"], "players is 2 to 7"),
         (["random", "lowest", "--players", "3", "--variant", "4p"], "--players 3 and --variant 4p contradict each other"),
         (["random", "lowest", "--variant", "four"], "no variant 'four'"),
-        (["random", "lowest", "--lines", "2"], "lines is 4 or more"),
+        (["random", "lowest", "--starts", "2"], "starts is 4 or more"),
         (["random", "equilibrium", "--players", "2"], "`python -m eval.solve` makes it"),
     ],
 )

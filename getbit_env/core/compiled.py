@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel_sources_digest() -> str:
     """Hex digest of every source file of the package that holds kernels."""
     digest = hashlib.sha256()
-    root = Path(__file__).parent
+    root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
         text = path.read_bytes()
         if any(mark in text for mark in (b"@kernel", b"@lean_kernel", b"@inlined", b"@part")):

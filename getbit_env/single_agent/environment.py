@@ -28,8 +28,8 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     between.
 
     Attributes:
-        game: the `GameSpec`.
-        table: the PettingZoo environment behind it.
+        game_spec: what the game is.
+        multi_agent_env: the PettingZoo environment behind it.
         layout: of the observations.
         seat: the learner's in this game.
     """
@@ -59,15 +59,15 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ValueError: there is no such seat, or the opponents are too few or too many, or play another game.
         """
-        self.game = find_game(game)
-        self.table = self.game.make_env(render_mode=render_mode, **options)
-        self.layout, self.render_mode = self.table.layout, render_mode
-        variant = self.table.variant
+        self.game_spec = find_game(game)
+        self.multi_agent_env = self.game_spec.make_env(render_mode=render_mode, **options)
+        self.layout, self.render_mode = self.multi_agent_env.layout, render_mode
+        variant = self.multi_agent_env.variant
         others = variant.players - 1
         if seat is not None and not 0 <= seat <= others:
             raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {seat}")
-        agents = seat_opponents(next(iter(self.game.bots)) if opponents is None else opponents, self.layout)
-        self._at_once = self.game.dynamics == Dynamics.SIMULTANEOUS
+        agents = seat_opponents(next(iter(self.game_spec.bots)) if opponents is None else opponents, self.layout)
+        self._at_once = self.game_spec.dynamics == Dynamics.SIMULTANEOUS
         if len(agents) == 1 and not self._at_once:
             agents *= others
         self._opponents = [copy.deepcopy(agent) for agent in agents]
@@ -83,12 +83,12 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin a game; `options` are those of the environment's reset. The others play until the learner has a decision."""
         super().reset(seed=seed)
-        players = self.table.variant.players
+        players = self.multi_agent_env.variant.players
         drawn: list[Any] = [None] * (1 + len(self._opponents))
         if seed is not None or not self._seeded:
             drawn = self.np_random.integers(2**62, size=len(drawn)).tolist()
         next_seat = int(self.np_random.integers(players)) if self._seat is None else self._seat
-        begun = self.table.reset(seed=drawn[0], options=options)
+        begun = self.multi_agent_env.reset(seed=drawn[0], options=options)
         self._seeded, self.seat = True, next_seat
         self._names = [f"player_{(next_seat + k) % players}" for k in range(players)]  # the learner first
         for agent, rows, its_seed in zip(self._opponents, self._rows, drawn[1:], strict=True):
@@ -98,7 +98,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._seen, infos = begun
             return self._seen[self._names[0]]["observation"].copy(), {**infos[self._names[0]], "seat": self.seat}
         while not self._play_on():  # a game that was lost before there was anything to decide is none
-            self.table.reset()
+            self.multi_agent_env.reset()
         return self._own()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -114,54 +114,54 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def action_masks(self) -> NDArray[np.bool_]:
         """What the learner may do, `[A]`; all ones when its fate is decided."""
         me = self._names[0]
-        mask: NDArray[np.int8] = (self._seen[me] if self._at_once else self.table.observe(me))["action_mask"]
+        mask: NDArray[np.int8] = (self._seen[me] if self._at_once else self.multi_agent_env.observe(me))["action_mask"]
         return mask.astype(np.bool_)
 
     def render(self) -> Any:
         """See the environment behind it."""
-        return self.table.render()
+        return self.multi_agent_env.render()
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        self.table.close()
+        self.multi_agent_env.close()
 
     def _step_at_once(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         me, *others = self._names
-        playing = self.table.agents
+        playing = self.multi_agent_env.agents
         actions = {me: action}
         for agent, rows in zip(self._opponents, self._rows, strict=True):
             names = others[rows]
             seen = np.zeros((len(names), self.layout.size), np.float32)
-            masks = np.ones((len(names), self.table.variant.actions), np.int8)
+            masks = np.ones((len(names), self.multi_agent_env.variant.actions), np.int8)
             for row, name in enumerate(names):
                 if name in playing:
                     seen[row], masks[row] = self._seen[name]["observation"], self._seen[name]["action_mask"]
             chosen = agent.act(seen, masks)
             actions |= {name: chosen[row] for row, name in enumerate(names) if name in playing}
-        self._seen, rewards, terminations, truncations, infos = self.table.step(actions)
+        self._seen, rewards, terminations, truncations, infos = self.multi_agent_env.step(actions)
         self._over = terminations[me] or truncations[me]
         info = {**infos[me], "seat": self.seat}
         return self._seen[me]["observation"].copy(), rewards[me], terminations[me], truncations[me], info
 
     def _step_in_turn(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        table, me = self.table, self._names[0]
-        table.step(action)
-        replaced = table.infos[me]["illegal_action"]
+        env, me = self.multi_agent_env, self._names[0]
+        env.step(action)
+        replaced = env.infos[me]["illegal_action"]
         self._play_on()
         observation, info = self._own()
         info["illegal_action"] = replaced
-        return observation, table.rewards[me], table.terminations[me], table.truncations[me], info
+        return observation, env.rewards[me], env.terminations[me], env.truncations[me], info
 
     def _play_on(self) -> bool:
         """The others play until the learner decides, or the game is over; says whether it is not. Rewards come at its end only."""
-        table, me = self.table, self._names[0]
-        while not table.terminations[me] and not table.truncations[me] and table.agent_selection != me:
-            seen = table.observe(table.agent_selection)
-            agent = self._opponents[self._names.index(table.agent_selection) - 1]
-            table.step(int(agent.act(seen["observation"][None], seen["action_mask"][None])[0]))
-        self._over = table.terminations[me] or table.truncations[me]
+        env, me = self.multi_agent_env, self._names[0]
+        while not env.terminations[me] and not env.truncations[me] and env.agent_selection != me:
+            seen = env.observe(env.agent_selection)
+            agent = self._opponents[self._names.index(env.agent_selection) - 1]
+            env.step(int(agent.act(seen["observation"][None], seen["action_mask"][None])[0]))
+        self._over = env.terminations[me] or env.truncations[me]
         return not self._over
 
     def _own(self) -> tuple[NDArray[np.float32], dict[str, Any]]:
         me = self._names[0]
-        return self.table.observe(me)["observation"], {**self.table.infos[me], "seat": self.seat}
+        return self.multi_agent_env.observe(me)["observation"], {**self.multi_agent_env.infos[me], "seat": self.seat}

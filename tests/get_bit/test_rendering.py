@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from getbit_env import parallel_env, parse_variant
+from getbit_env.core.drawing import Canvas
 from getbit_env.get_bit import rendering
 from getbit_env.get_bit.notation import Game, parse_game
-from getbit_env.get_bit.rendering import Canvas, Scene, ansi, save_picture, scene_from_snapshot, scenes
+from getbit_env.get_bit.rendering import Scene, ansi, picture, save_picture, scene_from_snapshot, scenes
 from tests.get_bit.play import MANY_VARIANTS
 
 clause = pytest.mark.clause
@@ -54,7 +55,7 @@ def scene(snapshot: dict[str, Any], variant: str = "4p") -> Scene:
 
 
 def picture(of: Scene) -> np.ndarray:
-    image = Canvas("rgb_array", fps=0).draw(of)
+    image = Canvas("rgb_array", 0, "Get Bit!", picture).draw(of)
     assert image is not None
     return image
 
@@ -201,7 +202,7 @@ def test_every_variant_is_drawn(name):
 
 
 def test_the_same_scene_is_the_same_picture_and_another_scene_another():
-    canvas = Canvas("rgb_array", fps=0)
+    canvas = Canvas("rgb_array", 0, "Get Bit!", picture)
     first = picture(scene(MIDDLE))
     assert not np.array_equal(canvas.draw(scene(END)), first)
     assert np.array_equal(canvas.draw(scene(MIDDLE)), first)
@@ -295,7 +296,7 @@ def test_somebody_elses_pygame_quit_does_no_harm():
     import pygame
 
     before = picture(scene(MIDDLE))
-    canvas = Canvas("rgb_array", fps=0)
+    canvas = Canvas("rgb_array", 0, "Get Bit!", picture)
     canvas.draw(scene(MIDDLE))
     pygame.quit()
     assert np.array_equal(canvas.draw(scene(MIDDLE)), before)
@@ -326,7 +327,7 @@ class Clock:
 def test_a_window_shows_the_picture_and_keeps_time(display, monkeypatch):
     import pygame
 
-    canvas, clock = Canvas("human", fps=3), Clock()
+    canvas, clock = Canvas("human", 3, "Get Bit!", picture), Clock()
     monkeypatch.setattr(canvas, "_clock", clock)
     assert not display.get_init(), "no window before there is something to show"
     for snapshot in (START, MIDDLE):
@@ -341,7 +342,7 @@ def test_a_window_shows_the_picture_and_keeps_time(display, monkeypatch):
 def test_who_closes_the_window_sees_no_more_and_the_game_goes_on(display):
     import pygame
 
-    canvas = Canvas("human", fps=0)
+    canvas = Canvas("human", 0, "Get Bit!", picture)
     canvas.draw(scene(START))
     pygame.event.post(pygame.event.Event(pygame.QUIT))
     assert canvas.draw(scene(MIDDLE)) is None
@@ -353,7 +354,7 @@ def test_who_closes_the_window_sees_no_more_and_the_game_goes_on(display):
 
 
 def test_canvases_survive_one_another(display):
-    one, other = Canvas("human", fps=0), Canvas("human", fps=0)
+    one, other = Canvas("human", 0, "Get Bit!", picture), Canvas("human", 0, "Get Bit!", picture)
     one.draw(scene(START))
     other.draw(played_through("7p")[0][0])
     assert display.get_surface().get_size() == (1296, 448), "the picture is wider"
@@ -366,7 +367,7 @@ def test_canvases_survive_one_another(display):
 
 
 def test_arrays_open_no_window(display):
-    canvas = Canvas("rgb_array", fps=0)
+    canvas = Canvas("rgb_array", 0, "Get Bit!", picture)
     canvas.draw(scene(MIDDLE))
     canvas.close()
     canvas.close()
@@ -419,7 +420,7 @@ env.close()
 
 def test_without_pygame_the_error_names_the_cure(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pygame", None)
-    for draw in (lambda: Canvas("rgb_array", fps=0), lambda: save_picture(scene(MIDDLE), tmp_path / "scene.png")):
+    for draw in (lambda: Canvas("rgb_array", 0, "Get Bit!", picture), lambda: save_picture(scene(MIDDLE), tmp_path / "scene.png")):
         with pytest.raises(ImportError, match=r'pip install "getbit-env\[render\]"'):
             draw()
     assert "player_3" in ansi(scene(MIDDLE))

@@ -176,7 +176,7 @@ def test_what_finishing_places_pay(players):
     variant = standard_variant(players)
     for reward in Reward:
         table = variant.reward_of_finish(reward)
-        assert table.dtype == np.float32
+        assert table.dtype == np.float64
         assert table[0] == 0
         np.testing.assert_allclose(table[1:], [pays(reward, players, place) for place in range(1, players + 1)], rtol=1e-6)
         assert table[1:].sum() == pytest.approx(0, abs=1e-6)

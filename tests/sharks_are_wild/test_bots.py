@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from getbit_env.agent_registry import bots_of, load_agent
+from getbit_env.agent_registry import load_agent
 from getbit_env.core.agent import Agent
+from getbit_env.game_registry import game_named
 from getbit_env.get_bit.observations import Layout as GetBitLayout
 from getbit_env.get_bit.variants import standard_variant as get_bit_variant
 from getbit_env.match import play_match
@@ -149,8 +150,8 @@ def test_all_legal_actions_are_alike_to_choose_any() -> None:
 
 
 def test_bots_belong_to_their_game() -> None:
-    assert set(bots_of("sharks-2p-level1")) == set(BOTS)
-    assert not set(bots_of("4p")) & set(BOTS)
+    assert set(game_named("sharks-2p-level1").bots) == set(BOTS)
+    assert not set(game_named("4p").bots) & set(BOTS)
     layout = GetBitLayout(get_bit_variant(4))
     with pytest.raises(ValueError, match="Greedy of Sharks are Wild doesn't play 4p"):
         load_agent("sharks-greedy").reset(layout, np.ones(1, bool), 0)

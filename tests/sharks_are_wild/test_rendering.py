@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from getbit_env.core.drawing import Canvas
 from getbit_env.get_bit.rendering import GOLD, OWNERS
 from getbit_env.sharks_are_wild import raw_env
 from getbit_env.sharks_are_wild.notation import parse_game
-from getbit_env.sharks_are_wild.rendering import HEADER, PILES, ROW, Canvas, Scene, ansi, save_picture, scene_from_snapshot, scenes
+from getbit_env.sharks_are_wild.rendering import HEADER, PILES, ROW, Scene, ansi, picture, save_picture, scene_from_snapshot, scenes
 from tests.sharks_are_wild.make_golden import GOLDEN, TRANSCRIPTS, random_game
 
 
@@ -60,7 +61,7 @@ def test_a_snapshot_gives_the_scene_of_the_recorded_game() -> None:
 
 
 def test_pictures_show_coins_turn_and_winner_where_they_are() -> None:
-    canvas = Canvas("rgb_array", fps=0)
+    canvas = Canvas("rgb_array", 0, "Sharks are Wild", picture)
     *_, last = played("sharks-4p-level1")
     image = canvas.draw(last)
     assert image.dtype == np.uint8
@@ -78,7 +79,7 @@ def test_pictures_show_coins_turn_and_winner_where_they_are() -> None:
 
 @pytest.mark.parametrize("name", ["sharks-2p-level2", "sharks-4p-level2-1of-12sharks-9octopuses-1hand-3run-2coins"])
 def test_pictures_of_whole_games_can_be_drawn_and_saved(name: str, tmp_path) -> None:
-    canvas = Canvas("rgb_array", fps=0)
+    canvas = Canvas("rgb_array", 0, "Sharks are Wild", picture)
     for scene in played(name)[::9]:
         assert canvas.draw(scene).std() > 10
     save_picture(scene, tmp_path / "scene.png")

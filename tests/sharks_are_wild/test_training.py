@@ -22,8 +22,9 @@ from getbit_env.single_agent import SingleAgentEnv
 from getbit_env.single_agent.batch import SingleAgentBatch
 
 pytest.importorskip("stable_baselines3")
-from getbit_env.sharks_are_wild.sb3 import SharksAreWildVecEnv
 from stable_baselines3.common.env_checker import check_env as check_sb3_env
+
+from getbit_env.sb3.sharks_are_wild import SharksAreWildVecEnv
 
 TWO = "sharks-2p-level2"
 

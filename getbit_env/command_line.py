@@ -1,0 +1,132 @@
+"""What commands share: the options that name a variant, Ctrl-C, progress, and what they need installed."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from getbit_env.game_registry import find_variant
+from getbit_env.get_bit.variants import ThreePlayerEnding, choose_variant
+
+EXTRAS = {  # the extra that brings a package
+    "stable_baselines3": "sb3",
+    "sb3_contrib": "sb3",
+    "torch": "sb3",
+    "tensorboard": "sb3",
+    "tqdm": "commands",
+    "matplotlib": "commands",
+    "openskill": "ratings",
+    "pygame": "render",
+}
+VARIANT_OPTIONS = ("players", "memory", "half_limbs", "pick_up_at", "three_player_ending")
+
+
+def need(*packages: str) -> None:
+    """Refuse to begin without packages that the command needs later on.
+
+    Raises:
+        ValueError: with how to install what is missing.
+    """
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
+        raise ValueError(f'this needs {", ".join(missing)}: pip install "getbit-env[{extras}]"')
+
+
+def add_variant_arguments(parser: argparse.ArgumentParser, players: int = 4) -> None:
+    """The options that name a variant, as `variant_of` reads them."""
+    parser.set_defaults(players_by_default=players)
+    parser.add_argument("--players", type=int, help=f"Get Bit! for so many players, 2 to 7 (default {players})")
+    parser.add_argument("--memory", action="store_true", default=None, help="the memory game: tables lie face down")
+    parser.add_argument("--half-limbs", action="store_true", default=None, help="the longer game: eight bites put a robot out")
+    parser.add_argument("--pick-up-at", type=int, choices=(1, 2), help="a hand of so many cards takes its table back (default 2)")
+    parser.add_argument(
+        "--three-player-ending", choices=[str(ending) for ending in ThreePlayerEnding], help="who wins among three (G6.3)"
+    )
+    parser.add_argument("--variant", help="any variant of any game by its name, such as 4p-memory, in place of the options above")
+
+
+def variant_of(arguments: argparse.Namespace) -> Any:
+    """The variant that the options name.
+
+    Raises:
+        ValueError: there is no such game, or they name two.
+    """
+    asked = {name: getattr(arguments, name) for name in VARIANT_OPTIONS if getattr(arguments, name) is not None}
+    if arguments.variant is None:
+        return choose_variant(None, **{"players": arguments.players_by_default, **asked})
+    variant = find_variant(arguments.variant)
+    if asked and asked != {"players": variant.players}:
+        said = " ".join(f"--{name.replace('_', '-')}" for name in asked)
+        raise ValueError(f"--variant {arguments.variant} already says what {said} would; give one or the other")
+    return variant
+
+
+def add_running_arguments(parser: argparse.ArgumentParser) -> None:
+    """How to compute, and how to print."""
+    parser.add_argument(
+        "--threads", type=at_least_one, default=os.cpu_count() or 1, help="the results do not depend on it (default: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, and nothing else")
+
+
+def at_least_one(text: str) -> int:
+    """An argument that counts something."""
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def progress_of(bar: Any) -> Callable[[str, int, int], None]:
+    """A function of what is done, how much of it, and how much there is, that moves a bar of tqdm."""
+
+    def show(what: str, done: int, whole: int) -> None:
+        if bar.desc != what:
+            bar.reset(whole)
+            bar.set_description_str(what)
+        bar.update(done - bar.n)
+
+    return show
+
+
+def no_bar() -> bool:
+    """Whether progress bars are left out: a file that output goes to holds none."""
+    return not sys.stderr.isatty()
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C ends what is within as `KeyboardInterrupt`, also while a kernel is compiled.
+
+    There the interrupt can come up in a callback from LLVM, which drops it, and what numba stumbles over next is another error.
+    Outside the main thread, where no signal arrives, nothing is changed.
+    """
+    interrupted = False
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:  # as in a job that a script runs in the background
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception as error:
+        if interrupted:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
