@@ -1,4 +1,4 @@
-"""`python -m eval.bench`: the speed of everything, in one process, on one thread unless it says otherwise.
+"""`python -m eval.speed.bench`: the speed of everything, in one process, on one thread unless it says otherwise.
 
 Everything is measured in turns, several rounds of it, so that what disturbs the machine disturbs all alike; the figures are
 medians. Compare figures of one run with each other, and not with those of another run.
@@ -18,9 +18,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from eval.first_use import as_rows, measure_first_use
-from eval.peers import BATCH, PEERS, SCALAR, peer_versions
-from eval.workloads import RATIOS, WORKLOADS, Block, engine_steps
+from eval.speed.first_use import as_rows, measure_first_use
+from eval.speed.peers import BATCH, PEERS, SCALAR, peer_versions
+from eval.speed.workloads import RATIOS, WORKLOADS, Block, engine_steps
 from getbit_env.core.provenance import provenance
 
 SECONDS = 0.5  # that a measurement takes at least
@@ -95,10 +95,10 @@ def summary(workloads: Workloads, rates: Mapping[str, list[float]], ratios: Mapp
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m eval.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m eval.speed.bench", description=__doc__)
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--growth", action="store_true", help="the batch engine by games, players and threads")
-    kind.add_argument("--peers", action="store_true", help="other environments beside ours (eval/requirements-peers.txt)")
+    kind.add_argument("--peers", action="store_true", help="other environments beside ours (eval/speed/requirements-peers.txt)")
     kind.add_argument("--first-use", action="store_true", help="import, first reset and step, with and without compiled kernels")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
     parser.add_argument("--rounds", type=int, default=7, help="how often each is measured (%(default)s)")
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         result = _measured(parser, options)
     except KeyboardInterrupt:
-        print("broken off; nothing is kept of it", file=sys.stderr)
+        print("interrupted: nothing is kept of it", file=sys.stderr)
         sys.exit(130)
     print(json.dumps(result) if options.json else as_text(result))
 
