@@ -1,9 +1,9 @@
 """`python -m eval.speed.guard`: has anything become slower? By counting instructions, which is the same however busy a machine is.
 
 Each piece of work is done once in a process under valgrind, and the instructions that it takes are compared with those that
-eval/speed/guard.json keeps. Kernels are compiled for one named processor instead of the one at hand (so without its widest vectors),
-and what is counted is x86-64 code: other machines of that kind count the same. It stands in for time only roughly: a cache
-miss costs no instruction. `python -m eval.speed.bench` measures time.
+guard.json, beside this file, keeps. Kernels are compiled for one named processor instead of the one at hand (so without its
+widest vectors), and what is counted is x86-64 code: other machines of that kind count the same. It stands in for time only
+roughly: a cache miss costs no instruction. `python -m eval.speed.bench` measures time.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.speed.workloads import Block, engine_steps, matches, monte_carlo, parallel_loop, sharks_decisions, sharks_loop, solver
+from getbit_env.command_line import interruptible
 
 STORED = Path(__file__).parent / "guard.json"
 PROCESSOR = "x86-64-v3"  # AVX2: valgrind knows nothing wider
@@ -188,7 +189,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         parser.error(f"{STORED.name} was made with {differ}: install that, or keep the counts of older code with --update first")
     try:
-        counts = counted(names)
+        with interruptible():
+            counts = counted(names)
     except KeyboardInterrupt:
         print("interrupted: nothing is kept of it", file=sys.stderr)
         return 130

@@ -1,8 +1,8 @@
 """How fast other environments are, as their users drive them: what `python -m eval.speed.bench --peers` measures beside us.
 
-`pip install -r eval/speed/requirements-peers.txt` brings them. Every measurement is of one core, plays at random and (where there is
-such a thing) legally, begins anew when a game is over, and counts agent-steps: each choice of each agent that acts, whoever makes
-it. Choosing at random is part of the work; where a library has its own way to do that, it is used.
+`pip install -r eval/speed/requirements-peers.txt` brings them. Every measurement is of one core, plays at random and (where there
+is such a thing) legally, begins anew when a game is over, and counts agent-steps: each choice of each agent that acts, whoever
+makes it. Choosing at random is part of the work; where a library has its own way to do that, it is used.
 """
 
 from __future__ import annotations
