@@ -1,4 +1,4 @@
-"""`python -m docs.speed FILE ...`: make the tables and pictures of docs/speed.md from results of `python -m eval.speed.bench --json`.
+"""`python -m docs.speed FILE ...`: make the tables and pictures of docs/speed.md from results of `eval.speed.bench --json`.
 
 Results are kept in docs/speed.json, the last one of each kind: of the workloads, of `--growth`, `--peers` and `--first-use`.
 Without files, tables and pictures are made from those. `make speed` measures everything anew.
