@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import subprocess
@@ -10,18 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from docs.tables import PAGES, written
 
 ROOT = Path(__file__).parent.parent
-ALLOWED: dict[str, set[str]] = {
-    "getbit_env": set(),
-    "agents": {"getbit_env"},
-    "train": {"getbit_env", "agents"},
-    "eval": {"getbit_env", "agents", "train"},
-    "examples": {"getbit_env"},
-}
 
 
 def run(code: str, *, path: Path | None = None, cwd: Path = ROOT) -> str:
@@ -29,18 +19,6 @@ def run(code: str, *, path: Path | None = None, cwd: Path = ROOT) -> str:
     done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-@pytest.mark.parametrize("layer", ALLOWED)
-def test_layers_point_one_way(layer: str) -> None:
-    files = list((ROOT / layer).rglob("*.py"))
-    assert files
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            tops = {name.split(".")[0] for name in names}
-            assert tops & ALLOWED.keys() <= ALLOWED[layer] | {layer}, file
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
