@@ -29,20 +29,20 @@ format: $(INSTALLED)  ## format the code
 	$(BIN)/ruff check --fix .
 
 bench: $(INSTALLED)  ## print the speed of everything
-	$(BIN)/python -m eval.bench
+	$(BIN)/python -m eval.speed.bench
 
-$(PEERS)/installed: eval/requirements-peers.txt constraints.txt
+$(PEERS)/installed: eval/speed/requirements-peers.txt constraints.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,commands,dev]' --requirement eval/requirements-peers.txt
+	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,commands,dev]' --requirement eval/speed/requirements-peers.txt
 	@touch $@
 
 speed: $(INSTALLED) $(PEERS)/installed  ## measure everything, peers beside us, and write docs/speed.md
 	mkdir -p runs/speed
-	$(BIN)/python -m eval.bench --json > runs/speed/workloads.json
-	$(BIN)/python -m eval.bench --first-use --json > runs/speed/first_use.json
-	$(BIN)/python -m eval.bench --growth --json > runs/speed/growth.json
-	$(PEERS)/bin/python -m eval.bench --peers --json > runs/speed/peers.json
+	$(BIN)/python -m eval.speed.bench --json > runs/speed/workloads.json
+	$(BIN)/python -m eval.speed.bench --first-use --json > runs/speed/first_use.json
+	$(BIN)/python -m eval.speed.bench --growth --json > runs/speed/growth.json
+	$(PEERS)/bin/python -m eval.speed.bench --peers --json > runs/speed/peers.json
 	$(BIN)/python -m docs.speed runs/speed/*.json
 
 guard: $(INSTALLED)  ## count the instructions of the kernels and loops (needs valgrind); fail if they grew
-	$(BIN)/python -m eval.guard
+	$(BIN)/python -m eval.speed.guard

@@ -1,4 +1,4 @@
-"""`python -m docs.speed FILE ...`: take results of `python -m eval.bench --json`; makes the tables and pictures of docs/speed.md.
+"""`python -m docs.speed FILE ...`: make the tables and pictures of docs/speed.md from results of `eval.speed.bench --json`.
 
 Results are kept in docs/speed.json, the last one of each kind: of the workloads, of `--growth`, `--peers` and `--first-use`.
 Without files, tables and pictures are made from those. `make speed` measures everything anew.
@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.bench import SIZES, growth_name
-from eval.first_use import as_rows
-from eval.peers import BATCH, SCALAR, our_like
+from eval.speed.bench import SIZES, growth_name
+from eval.speed.first_use import as_rows
+from eval.speed.peers import BATCH, SCALAR, our_like
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "speed.json"
@@ -116,7 +116,7 @@ def take(file: Path, figures: dict[str, Any]) -> None:
         result = json.loads(file.read_text(encoding="utf-8"))
         kind = result["what"]
     except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise ValueError(f"{file} is no result of python -m eval.bench --json ({error!r})") from None
+        raise ValueError(f"{file} is no result of python -m eval.speed.bench --json ({error!r})") from None
     if kind not in KINDS:
         raise ValueError(f"{file} is a result of an unknown kind, {kind!r}")
     if "--only" in result["about"]["command"]:
@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from docs.speed_pictures import draw_all
 
     parser = argparse.ArgumentParser(prog="python -m docs.speed", description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a result of python -m eval.bench --json")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a result of python -m eval.speed.bench --json")
     options = parser.parse_args(argv)
     figures = kept_figures() if FIGURES.exists() else {}
     try:

@@ -9,8 +9,8 @@ from typing import Any
 import matplotlib
 
 from docs.lesson_pictures import BLUE, GREEN, GREY, ORANGE
-from eval.bench import SIZES, growth_name
-from eval.peers import BATCH, SCALAR, our_like
+from eval.speed.bench import SIZES, growth_name
+from eval.speed.peers import BATCH, SCALAR, our_like
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

@@ -15,9 +15,9 @@ import pytest
 
 from docs import speed, tables
 from docs.speed_pictures import draw_all
-from eval import bench, guard, workloads
-from eval import first_use as first
-from eval.peers import BATCH, PEERS, SCALAR, our_engine, our_like
+from eval.speed import bench, guard, workloads
+from eval.speed import first_use as first
+from eval.speed.peers import BATCH, PEERS, SCALAR, our_engine, our_like
 from getbit_env.core.streams import game_streams
 from getbit_env.exact.positions import expand, new_work
 from getbit_env.exact.two_players import solve_two_players
@@ -37,34 +37,34 @@ def same(games: Any, others: Any) -> bool:
 # --- the work ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_draws_legal_cards_and_begins_the_same_games_again() -> None:
-    table = workloads.Table(parse_variant("5p"), 40, seed=3)
-    begun, played = copies(table.engine.state), []
+def test_a_batch_draws_legal_cards_and_begins_the_same_games_again() -> None:
+    batch = workloads.GameBatch(parse_variant("5p"), 40, seed=3)
+    begun, played = copies(batch.engine.state), []
     for _ in range(20):
-        state = table.engine.state
-        table.draw()
-        assert (table.cards & (table.cards - 1) == 0).all()
-        assert (table.cards & ~state.hand == 0).all()
-        assert ((table.cards > 0) == (state.limbs > 0)).all()
-        played.append(table.cards.copy())
-        table.play(table.cards)
-    assert not same(begun, table.engine.state)
-    end = copies(table.engine.state)
-    table.begin()
-    assert same(begun, table.engine.state)
+        state = batch.engine.state
+        batch.draw()
+        assert (batch.cards & (batch.cards - 1) == 0).all()
+        assert (batch.cards & ~state.hand == 0).all()
+        assert ((batch.cards > 0) == (state.limbs > 0)).all()
+        played.append(batch.cards.copy())
+        batch.play(batch.cards)
+    assert not same(begun, batch.engine.state)
+    end = copies(batch.engine.state)
+    batch.begin()
+    assert same(begun, batch.engine.state)
     for cards in played:
-        table.draw()
-        assert np.array_equal(table.cards, cards)
-        table.play(table.cards)
-    assert same(end, table.engine.state)
+        batch.draw()
+        assert np.array_equal(batch.cards, cards)
+        batch.play(batch.cards)
+    assert same(end, batch.engine.state)
 
 
 @pytest.mark.parametrize("options", [{}, {"draw": True}, {"observe": True}, {"threads": 2}, {"draw": True, "threads": 2}])
 def test_a_block_of_the_engine_plays_so_many_rounds(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     block = workloads.engine_steps("4p", 32, rounds=6, **options)
     played: list[int] = []
-    inner = workloads.Table.play
-    monkeypatch.setattr(workloads.Table, "play", lambda table, cards: (inner(table, cards), played.append(table.engine.size)))
+    inner = workloads.GameBatch.play
+    monkeypatch.setattr(workloads.GameBatch, "play", lambda batch, cards: (inner(batch, cards), played.append(batch.engine.size)))
     assert block() == sum(played) == 6 * 32
     assert block() == 6 * 32
 
@@ -126,12 +126,12 @@ def test_the_rounds_recorded_of_a_solver_are_those_that_it_plays() -> None:
 
 
 def test_our_agent_steps_are_cards_of_robots_in_the_line() -> None:
-    table = workloads.Table(parse_variant("4p"), 64)
+    batch = workloads.GameBatch(parse_variant("4p"), 64)
     steps = 0
     for _ in range(30):
-        steps += int((table.engine.state.limbs > 0).sum())
-        table.draw()
-        table.play(table.cards)
+        steps += int((batch.engine.state.limbs > 0).sum())
+        batch.draw()
+        batch.play(batch.cards)
     block = our_engine(64, 30)
     assert block() == block() == steps
     assert steps < 64 * 30 * 4
@@ -173,7 +173,10 @@ def test_rates_are_work_by_time_and_ratios_are_within_a_round(monkeypatch: pytes
 
 
 def test_the_command_refuses_what_it_cannot_measure(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, message in ((["--only", "chess"], "nothing has 'chess' in its name"), (["--rounds", "0"], "at least 1")):
+    for arguments, message in (
+        (["--only", "chess"], "nothing has 'chess' in its name"),
+        (["--rounds", "0"], "'0' is no whole number from 1 on"),
+    ):
         with pytest.raises(SystemExit):
             bench.main(arguments)
         assert message in capsys.readouterr().err
@@ -294,7 +297,7 @@ def figures() -> dict[str, Any]:
     def result(what: str, work: bench.Workloads, ratios: Any) -> dict[str, Any]:
         fast = ("batch engine", "2 threads")
         rates = {name: [500e3 if any(word in name for word in fast) else 1e3] for name in work}
-        about = {"command": f"python -m eval.bench ({what})", "machine": "an abacus", "getbit-env": ""}
+        about = {"command": f"python -m eval.speed.bench ({what})", "machine": "an abacus", "getbit-env": ""}
         return {"what": what, **bench.summary(work, rates, ratios), "about": about}
 
     seconds = {kind: dict.fromkeys(first.PARTS, 0.25) for kind in ("warm", "cold")}
@@ -304,7 +307,7 @@ def figures() -> dict[str, Any]:
             "what": "first use",
             "seconds": seconds,
             "kernels": {},
-            "about": {"command": "python -m eval.bench --first-use"},
+            "about": {"command": "python -m eval.speed.bench --first-use"},
         },
         "growth": result("growth", bench.growth(), {}),
         "peers": result("peers", bench.PEER_WORKLOADS, bench.PEER_RATIOS),
@@ -323,7 +326,7 @@ def test_tables_say_what_was_measured(figures: dict[str, Any]) -> None:
     assert f"| **{BATCH}** | 5.00e5 |  |  |" in peers
     assert "| 7 |" + " 1.00e3 |" * 9 + " 5.00e5 | 500.00 |" in speed.table("speed-growth", figures)
     assert "| **import, in all** | 0.500 | 0.500 |" in speed.table("speed-first-use", figures)
-    assert speed.table("speed-about peers", figures) == "`python -m eval.bench (peers)`; machine an abacus"
+    assert speed.table("speed-about peers", figures) == "`python -m eval.speed.bench (peers)`; machine an abacus"
     with pytest.raises(ValueError, match="no table 'speed-other'"):
         speed.table("speed-other", figures)
 
@@ -361,10 +364,10 @@ def test_the_command_takes_results_and_makes_the_page(elsewhere: Path, figures: 
 
 
 def test_the_command_refuses_what_is_no_result(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    part = {"what": "peers", "about": {"command": "python -m eval.bench --peers --only Pgx"}}
+    part = {"what": "peers", "about": {"command": "python -m eval.speed.bench --peers --only Pgx"}}
     for text, message in (
-        ("| what | rate |", "is no result of python -m eval.bench --json"),
-        ("[]", "is no result of python -m eval.bench --json"),
+        ("| what | rate |", "is no result of python -m eval.speed.bench --json"),
+        ("[]", "is no result of python -m eval.speed.bench --json"),
         ('{"what": "weather"}', "unknown kind, 'weather'"),
         (json.dumps(part), "only a part of a result"),
     ):

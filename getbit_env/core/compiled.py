@@ -1,13 +1,18 @@
-"""How every kernel of the package is compiled, and when a compiled one may be reused.
+"""How every kernel is compiled, and when a compiled one may be reused.
 
 numba's own cache asks whether the file of a kernel changed, not whether a kernel that it *calls* did: after an edit of the
 rules a cached caller in another file would still play the old ones. Here the stamp of every cached kernel is a digest of all
-files that hold kernels, so that an edit to any of them recompiles all of them.
+files of the package that hold kernels, so that an edit to any of them recompiles all of them. The stamp of a kernel outside
+the package covers the files of its own folder too.
+
+A cache that can't be read or written costs time, never a result: the kernels are compiled in each process, and one warning
+says where.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -15,19 +20,27 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+PACKAGE = Path(__file__).resolve().parents[1]
+_MARKS = (b"@kernel", b"@lean_kernel", b"@inlined", b"@part")
+_warned: set[str] = set()
+
 
 @cache
-def kernel_sources_digest() -> str:
-    """Hex digest of every source file of the package that holds kernels."""
+def kernel_sources_digest(folder: Path = PACKAGE) -> str:
+    """Hex digest of every source file of the package that holds kernels, and of those in a folder outside of it."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    if not folder.is_relative_to(PACKAGE):
+        files += sorted(folder.glob("*.py"))
     digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
+    for path in files:
         text = path.read_bytes()
-        if any(mark in text for mark in (b"@kernel", b"@lean_kernel", b"@inlined", b"@part")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + text + b"\0")
+        if any(mark in text for mark in _MARKS):
+            name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.name
+            digest.update(str(name).encode() + b"\0" + text + b"\0")
     return digest.hexdigest()
 
 
@@ -55,13 +68,54 @@ def part(function: F) -> F:
     return cast(F, _compile(function, nogil=True, inline="always"))
 
 
+class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba ships no types
+    """numba's cache of one function, stamped with all kernels, in which nothing that is wrong with its files stops a program."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        folder = Path(inspect.getfile(function)).resolve().parent
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, kernel_sources_digest(folder))
+
+    def load_overload(self, *arguments: Any) -> Any:
+        try:
+            return super().load_overload(*arguments)
+        except Exception as error:  # whatever unpickling half a file raises
+            self._warn("reading", "deleting the folder repairs it", error)
+            try:
+                self.flush()  # the kernel is compiled now, and kept in place of what is damaged
+            except OSError:
+                self.disable()
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        try:
+            super().save_overload(*arguments)
+        except Exception as error:  # the disk is full, or the index was damaged meanwhile
+            self._warn("writing", _ADVICE, error)
+
+    def _warn(self, doing: str, advice: str, error: Exception) -> None:
+        where = f"{Path(self.cache_path) / self._impl.filename_base}.*"
+        _warn_once(doing, f"{doing} compiled kernels failed at {where}: {_described(error)}; they are compiled anew, and {advice}")
+
+
+_ADVICE = "the environment variable NUMBA_CACHE_DIR can name another folder to keep them in"
+
+
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     compiled: Any = numba.njit(**options)(function)
     try:
-        compiled.enable_caching()
-        cache_file = compiled._cache._cache_file
-        cache_file._source_stamp = (cache_file._source_stamp, kernel_sources_digest())
-    except (AttributeError, RuntimeError) as error:  # no place for a cache, or a numba that keeps its stamp elsewhere
-        warnings.warn(f"compiled kernels are not cached, every process compiles anew: {error}", stacklevel=3)
-        compiled = numba.njit(**options)(function)
+        compiled._cache = _KernelCache(function)
+    except (AttributeError, RuntimeError, OSError) as error:  # no folder for a cache, or a numba that keeps its stamp elsewhere
+        _warn_once("keeping", f"compiled kernels are not kept, so that every process compiles anew: {_described(error)}; {_ADVICE}")
     return compiled
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _warn_once(kind: str, message: str) -> None:
+    """Warn, once a process: what is wrong with one kernel's files is wrong with those of dozens."""
+    if kind not in _warned:
+        _warned.add(kind)
+        warnings.warn(message, stacklevel=2)

@@ -24,19 +24,20 @@ class InUseError(RuntimeError):
 
 def temporary_beside(path: Path) -> Path:
     """A name for a temporary file or folder in the folder of `path` that nobody else has."""
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
+    return path.with_name(f".{path.name[:50]}.{secrets.token_hex(6)}.part")  # 50 letters are at most 200 bytes, of 255
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file so that `path` holds all of it, or what it held before.
 
     Args:
-        path: the file; its folder is made if need be.
+        path: the file, or a link to it; its folder is made if need be.
         write: writes the file that it is given.
 
     Raises:
         OSError: it can't be written, for one because the disk is full. Nothing is left behind then.
     """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     part = temporary_beside(path)
     try:
@@ -63,17 +64,18 @@ def owned(path: Path, what: str) -> Iterator[None]:
     """Own a file or folder while the block runs. The system gives it free when the process ends, however it ends.
 
     Args:
-        path: the file or folder; a file `.NAME.lock` beside it keeps the lock.
-        what: it is, for the message.
+        path: the file or folder, which need not exist yet; a file `.NAME.lock` beside it keeps the lock. All paths that lead to
+            it, such as links, are one.
+        what: what it is, for the message.
 
     Raises:
-        InUseError: another process owns it.
+        InUseError: another process owns it, or another block of this one.
         OSError: the lock can't be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    name = path.resolve().name
-    lock = FileLock(path.parent / f".{name}.lock")
-    holder = path.parent / f".{name}.holder"
+    real = path.resolve()
+    real.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(real.with_name(f".{real.name}.lock"))
+    holder = real.with_name(f".{real.name}.holder")
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -1,4 +1,4 @@
-"""`python -m eval.bench`: the speed of everything, in one process, on one thread unless it says otherwise.
+"""`python -m eval.speed.bench`: the speed of everything, in one process, on one thread unless it says otherwise.
 
 Everything is measured in turns, several rounds of it, so that what disturbs the machine disturbs all alike; the figures are
 medians. Compare figures of one run with each other, and not with those of another run.
@@ -18,9 +18,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from eval.first_use import as_rows, measure_first_use
-from eval.peers import BATCH, PEERS, SCALAR, peer_versions
-from eval.workloads import RATIOS, WORKLOADS, Block, engine_steps
+from eval.speed.first_use import as_rows, measure_first_use
+from eval.speed.peers import BATCH, PEERS, SCALAR, peer_versions
+from eval.speed.workloads import RATIOS, WORKLOADS, Block, engine_steps
+from getbit_env.command_line import at_least_one, interruptible, no_bar
 from getbit_env.core.provenance import provenance
 
 SECONDS = 0.5  # that a measurement takes at least
@@ -59,7 +60,7 @@ def measure(workloads: Workloads, rounds: int, optional: bool) -> dict[str, list
         optional: what can't be set up is left out, with a message: it needs packages that may be missing.
     """
     blocks: dict[str, Block] = {}
-    for name, (_, make) in tqdm(workloads.items(), desc="set-up", file=sys.stderr):
+    for name, (_, make) in tqdm(workloads.items(), desc="set-up", file=sys.stderr, disable=no_bar()):
         try:
             block = make()
             block()  # compiles what is not compiled yet
@@ -69,7 +70,7 @@ def measure(workloads: Workloads, rounds: int, optional: bool) -> dict[str, list
                 raise
             tqdm.write(f"left out: {name}: {type(error).__name__}: {error}", file=sys.stderr)
     rates: dict[str, list[float]] = {name: [] for name in blocks}
-    for _ in tqdm(range(rounds), desc="rounds", file=sys.stderr):
+    for _ in tqdm(range(rounds), desc="rounds", file=sys.stderr, disable=no_bar()):
         for name, block in blocks.items():
             done, start = 0, time.perf_counter()
             while (taken := time.perf_counter() - start) < SECONDS:
@@ -95,21 +96,20 @@ def summary(workloads: Workloads, rates: Mapping[str, list[float]], ratios: Mapp
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m eval.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m eval.speed.bench", description=__doc__)
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--growth", action="store_true", help="the batch engine by games, players and threads")
-    kind.add_argument("--peers", action="store_true", help="other environments beside ours (eval/requirements-peers.txt)")
+    kind.add_argument("--peers", action="store_true", help="other environments beside ours (eval/speed/requirements-peers.txt)")
     kind.add_argument("--first-use", action="store_true", help="import, first reset and step, with and without compiled kernels")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
-    parser.add_argument("--rounds", type=int, default=7, help="how often each is measured (%(default)s)")
+    parser.add_argument("--rounds", type=at_least_one, default=7, help="how often each is measured (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, as python -m docs.speed takes it")
     options = parser.parse_args(arguments)
-    if options.rounds < 1:
-        parser.error(f"--rounds is at least 1, not {options.rounds}")
     try:
-        result = _measured(parser, options)
+        with interruptible():
+            result = _measured(parser, options)
     except KeyboardInterrupt:
-        print("broken off; nothing is kept of it", file=sys.stderr)
+        print("interrupted: nothing is kept of it", file=sys.stderr)
         sys.exit(130)
     print(json.dumps(result) if options.json else as_text(result))
 
@@ -118,7 +118,7 @@ def _measured(parser: argparse.ArgumentParser, options: argparse.Namespace) -> d
     about = provenance()
     result: dict[str, Any]
     if options.first_use:
-        with tqdm(total=4 * options.rounds, desc="processes", file=sys.stderr) as bar:
+        with tqdm(total=4 * options.rounds, desc="processes", file=sys.stderr, disable=no_bar()) as bar:
             result = {"what": "first use", **measure_first_use(options.rounds, bar.update)}
     else:
         workloads: Workloads

@@ -1,8 +1,8 @@
-"""How fast other environments are, as their users drive them: what `python -m eval.bench --peers` measures beside us.
+"""How fast other environments are, as their users drive them: what `python -m eval.speed.bench --peers` measures beside us.
 
-`pip install -r eval/requirements-peers.txt` brings them. Every measurement is of one core, plays at random and (where there is
-such a thing) legally, begins anew when a game is over, and counts agent-steps: each choice of each agent that acts, whoever makes
-it. Choosing at random is part of the work; where a library has its own way to do that, it is used.
+`pip install -r eval/speed/requirements-peers.txt` brings them. Every measurement is of one core, plays at random and (where there
+is such a thing) legally, begins anew when a game is over, and counts agent-steps: each choice of each agent that acts, whoever
+makes it. Choosing at random is part of the work; where a library has its own way to do that, it is used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.workloads import Block, Table
+from eval.speed.workloads import Block, GameBatch
 from getbit_env.get_bit.variants import parse_variant
 
 PACKAGES = ("open_spiel", "rlcard", "envpool", "pgx", "jax", "jaxlib")
@@ -36,15 +36,15 @@ def peer_versions() -> dict[str, str]:
 
 def our_engine(games: int = 4096, rounds: int = 50) -> Block:
     """The batch engine of Get Bit!, four players, cards drawn by the rules' own kernel; a step is a card of a robot in the line."""
-    table = Table(parse_variant("4p"), games)
+    batch = GameBatch(parse_variant("4p"), games)
 
     def play(count: bool = False) -> int:
-        table.begin()
+        batch.begin()
         steps = 0
         for _ in range(rounds):
-            table.draw()
-            steps += int(np.count_nonzero(table.cards)) if count else 0
-            table.play(table.cards)
+            batch.draw()
+            steps += int(np.count_nonzero(batch.cards)) if count else 0
+            batch.play(batch.cards)
         return steps
 
     steps = play(count=True)  # every block plays the same games

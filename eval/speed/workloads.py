@@ -1,4 +1,4 @@
-"""What `eval.bench` times and `eval.guard` counts: pieces of work, each a function that does some and says how much."""
+"""What `eval.speed.bench` times and `eval.speed.guard` counts: pieces of work, each a function that does some and says how much."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Block = Callable[[], int]
 # --- the batch engine --------------------------------------------------------------------------------------------------------
 
 
-class Table:
+class GameBatch:
     """A batch of games with an endless supply of uniform legal cards, from streams beside those of the games.
 
     Attributes:
@@ -79,29 +79,29 @@ def engine_steps(
         threads: each has an engine of its own with its part of the games; they meet at the end of the block.
         rounds: of every game in a block.
     """
-    tables = [Table(parse_variant(variant), games // threads, seed) for seed in range(threads)]
-    given: list[list[NDArray[np.uint8]]] = [[] for _ in tables]
-    for table, cards in zip(tables, given, strict=True):
+    batches = [GameBatch(parse_variant(variant), games // threads, seed) for seed in range(threads)]
+    given: list[list[NDArray[np.uint8]]] = [[] for _ in batches]
+    for batch, cards in zip(batches, given, strict=True):
         for _ in range(0 if draw else rounds):
-            table.draw()
-            cards.append(table.cards.copy())
-            table.play(table.cards)
+            batch.draw()
+            cards.append(batch.cards.copy())
+            batch.play(batch.cards)
     show = np.ones(games // threads, np.uint8)
 
-    def play(table: Table, cards: list[NDArray[np.uint8]]) -> None:
+    def play(batch: GameBatch, cards: list[NDArray[np.uint8]]) -> None:
         if not draw:
-            table.begin()
+            batch.begin()
         for i in range(rounds):
             if draw:
-                table.draw()
-            table.play(table.cards if draw else cards[i])
+                batch.draw()
+            batch.play(batch.cards if draw else cards[i])
             if observe:
-                table.engine.observe(show)
+                batch.engine.observe(show)
 
     pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def block() -> int:
-        for _ in pool.map(play, tables, given) if pool else map(play, tables, given):
+        for _ in pool.map(play, batches, given) if pool else map(play, batches, given):
             pass
         return rounds * games
 
@@ -177,16 +177,18 @@ def sharks_decisions(variant: str, games: int = 4096) -> Block:
     from getbit_env.sharks_are_wild.bots.scripted import choose_any
     from getbit_env.sharks_are_wild.engine import Engine
     from getbit_env.sharks_are_wild.rules import play, start_games
+    from getbit_env.sharks_are_wild.variants import Reward
 
     engine = Engine(parse_variant(variant), games, seed=0)
     engine.start()
     keys, counters, everyone = ~engine.streams, np.zeros(games, np.uint64), np.ones(games, np.uint8)
     rules, state, actions, streams, drawn = engine.rules, engine.state, engine.actions, engine.streams, engine.counters
+    pays = engine.variant.reward_of_finish(Reward.WIN).astype(np.float32)
 
     def block() -> int:
         for _ in range(32):
             choose_any(rules, state, keys, counters, actions)
-            play(rules, state, actions, everyone, streams, drawn, engine._pays, engine.outcome, 0, games)
+            play(rules, state, actions, everyone, streams, drawn, pays, engine.outcome, 0, games)
             start_games(rules, state, engine.outcome.over, streams, drawn, 0, games)
         return 32 * games
 
@@ -251,14 +253,14 @@ def rules_alone(variant: Variant, recorded: Recorded, count: int) -> tuple[Block
 
 def midgame(variant: Variant, games: int, rounds: int = 40) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     """What the players who have a choice see, `[B, D]`, and may do, `[B, A]`, somewhere in random games that follow each other."""
-    table = Table(variant, games)
+    batch = GameBatch(variant, games)
     for _ in range(rounds):
-        table.draw()
-        table.play(table.cards)
-    table.engine.observe(np.ones(games, np.uint8))
-    seen = table.engine.observation.reshape(-1, table.engine.layout.size)
+        batch.draw()
+        batch.play(batch.cards)
+    batch.engine.observe(np.ones(games, np.uint8))
+    seen = batch.engine.observation.reshape(-1, batch.engine.layout.size)
     choosing = seen.any(axis=1)
-    return seen[choosing].astype(np.float32), table.engine.action_mask.reshape(len(seen), -1)[choosing]
+    return seen[choosing].astype(np.float32), batch.engine.action_mask.reshape(len(seen), -1)[choosing]
 
 
 def record_playouts(

@@ -1,9 +1,9 @@
-"""`python -m eval.guard`: has anything become slower? By counting instructions, which is the same however busy a machine is.
+"""`python -m eval.speed.guard`: has anything become slower? By counting instructions, which is the same however busy a machine is.
 
 Each piece of work is done once in a process under valgrind, and the instructions that it takes are compared with those that
-eval/guard.json keeps. Kernels are compiled for one named processor instead of the one at hand (so without its widest vectors),
-and what is counted is x86-64 code: other machines of that kind count the same. It stands in for time only roughly: a cache
-miss costs no instruction. `python -m eval.bench` measures time.
+guard.json, beside this file, keeps. Kernels are compiled for one named processor instead of the one at hand (so without its
+widest vectors), and what is counted is x86-64 code: other machines of that kind count the same. It stands in for time only
+roughly: a cache miss costs no instruction. `python -m eval.speed.bench` measures time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from eval.workloads import Block, engine_steps, matches, monte_carlo, parallel_loop, sharks_decisions, sharks_loop, solver
+from eval.speed.workloads import Block, engine_steps, matches, monte_carlo, parallel_loop, sharks_decisions, sharks_loop, solver
+from getbit_env.command_line import interruptible
 
 STORED = Path(__file__).parent / "guard.json"
 PROCESSOR = "x86-64-v3"  # AVX2: valgrind knows nothing wider
@@ -130,7 +131,7 @@ def counted(names: Sequence[str]) -> dict[str, float]:
         "OMP_NUM_THREADS": "1",
         "PYTHONHASHSEED": "0",
     }
-    command = [sys.executable, "-m", "eval.guard", "--work", *names]
+    command = [sys.executable, "-m", "eval.speed.guard", "--work", *names]
 
     def run(*prefix: str) -> str:
         return subprocess.run([*prefix, *command], env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -152,7 +153,7 @@ def versions() -> dict[str, str]:
 
 
 def compare(stored: Mapping[str, float], counts: Mapping[str, float]) -> tuple[list[str], list[str]]:
-    """The rows of a table of all counts, and the names of those that grew by more than they may."""
+    """A line for each count, and the names of those that grew by more than they may."""
     rows, worse = [], []
     for name, count in counts.items():
         unit, tolerance, _ = GUARDED[name]
@@ -167,7 +168,7 @@ def compare(stored: Mapping[str, float], counts: Mapping[str, float]) -> tuple[l
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1: something takes more instructions; 2: it can't be told; 130: broken off."""
-    parser = argparse.ArgumentParser(prog="python -m eval.guard", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m eval.speed.guard", description=__doc__)
     parser.add_argument("--update", action="store_true", help="keep the counts of the present code")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
     parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)
@@ -188,9 +189,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         parser.error(f"{STORED.name} was made with {differ}: install that, or keep the counts of older code with --update first")
     try:
-        counts = counted(names)
+        with interruptible():
+            counts = counted(names)
     except KeyboardInterrupt:
-        print("broken off; nothing is kept of it", file=sys.stderr)
+        print("interrupted: nothing is kept of it", file=sys.stderr)
         return 130
     rows, worse = compare(kept.get("instructions", {}), counts)
     print("\n".join(rows))
@@ -202,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"kept in {STORED.name}")
         return 0
     if worse:
-        print(f"\nmore instructions than before: {'; '.join(worse)}\nif that is meant: python -m eval.guard --update")
+        print(f"\nmore instructions than before: {'; '.join(worse)}\nif that is meant: python -m eval.speed.guard --update")
     return 1 if worse else 0
 
 

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PARTS = {
     "dependencies": "import of numpy, numba, gymnasium, pettingzoo",
     "package": "import of getbit_env",
@@ -103,7 +103,7 @@ def measure_first_use(rounds: int, tick: Any) -> dict[str, Any]:
 
 
 def as_rows(seconds: dict[str, dict[str, float]]) -> list[tuple[str, float, float]]:
-    """Rows of a table: what, seconds warm, seconds cold; with sums."""
+    """Rows: what, seconds warm, seconds cold; with sums."""
     rows = [(PARTS[part], seconds["warm"][part], seconds["cold"][part]) for part in PARTS]
     sums = {
         "import, in all": ("dependencies", "package"),

@@ -1,0 +1,188 @@
+"""A game that the package does not know plays, is judged, trained, stored and loaded, by its registration alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from getbit_env import game_registry
+from getbit_env.agent_registry import load_agent
+from getbit_env.conformance import check_parallel
+from getbit_env.match import play_match, play_tournament
+from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_network
+from getbit_env.single_agent import SingleAgentBatch, SingleAgentEnv
+from tests.third_game import ID, bots
+from tests.third_game.engine import Engine
+from tests.third_game.environment import GoofspielEnv
+from tests.third_game.spec import SPEC
+from tests.third_game.variants import Variant
+
+GAMES = ["goofspiel-2p-3c", "goofspiel-3p-3c", "goofspiel-4p-5c"]
+
+
+def network(variant: Variant, seed: int = 0) -> NetworkAgent:
+    rng = np.random.default_rng(seed)
+    size = SPEC.make_layout(variant, None).size
+    shapes = [(16, size), (variant.actions, 16)]
+    layers = [(rng.normal(size=shape).astype(np.float32), rng.normal(size=shape[0]).astype(np.float32)) for shape in shapes]
+    return NetworkAgent(layers, variant)
+
+
+# --- the rules ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prizes", "rounds", "points", "places"),
+    [
+        ([1, 2, 3], [[3, 1, 2], [1, 2, 3], [2, 3, 1]], [1, 3, 2], [3, 1, 2]),
+        ([2, 1, 3], [[3, 3, 1], [2, 2, 3], [1, 1, 2]], [0, 0, 4], [2, 2, 1]),
+        ([3, 1, 2], [[1, 1, 1], [2, 2, 2], [3, 3, 3]], [0, 0, 0], [1, 1, 1]),
+        ([1, 2, 3], [[1, 2, 3], [2, 3, 1], [3, 1, 2]], [3, 2, 1], [1, 2, 3]),
+        ([3, 1, 2], [[3, 2, 1], [2, 3, 1], [1, 1, 3]], [3, 1, 2], [1, 3, 2]),
+        ([3, 2, 1], [[2, 3, 3], [3, 1, 1], [1, 2, 2]], [2, 0, 0], [1, 2, 2]),
+    ],
+)
+def test_the_highest_bid_wins_the_prize_if_it_is_alone(
+    prizes: list[int], rounds: list[list[int]], points: list[int], places: list[int]
+) -> None:
+    engine = Engine(Variant(3, 3), 1)
+    engine.start(starts=[[prize - 1 for prize in prizes]])
+    for k, bids in enumerate(rounds):
+        assert not engine.outcome.over[0]
+        engine.play(np.array([bids]) - 1)
+        assert engine.lengths[0] == k + 1
+    assert engine.state.points[0].tolist() == points
+    assert engine.outcome.finish[:, 0].tolist() == places
+    assert engine.outcome.over[0]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_environment_keeps_the_contract(name: str) -> None:
+    report = check_parallel(lambda: GoofspielEnv(variant=name, render_mode="ansi", points=True))
+    assert {"determinism", "observations", "mask", "pickle"} <= set(report.passed)
+
+
+# --- generic code ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_registry_finds_it() -> None:
+    assert game_registry.find_game(ID) is SPEC
+    assert game_registry.find_variant("goofspiel-3p-3c") == Variant(3, 3)
+    assert isinstance(load_agent("goofspiel-random"), bots.Uniform)
+    with pytest.raises(ValueError, match="no variant 'goofspiel-9p'"):
+        game_registry.find_variant("goofspiel-9p")
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_it_plays_matches(name: str) -> None:
+    players = game_registry.find_variant(name).players
+    result = play_match(["goofspiel-matching"] + ["goofspiel-random"] * (players - 1), name, starts=120)
+    assert result.failure is None
+    assert result.games == result.starts * players
+    assert result.length == game_registry.find_variant(name).cards
+    assert result.length_unit == "rounds"
+    matching, uniform = result["goofspiel-matching"], result["goofspiel-random"]
+    assert set(matching.statistics) == {"points"}
+    assert sum(matching.places) == pytest.approx(1)
+    assert matching.win.mean > uniform.win.mean > 0
+
+
+def test_games_can_be_drawn() -> None:
+    result = play_match(["goofspiel-matching", "goofspiel-matching"], "goofspiel-2p-3c", starts=6)
+    assert result.exact
+    assert result["goofspiel-matching"].win.mean == 1, "who shares the first place has won"
+    assert result["goofspiel-matching"].statistics == {"points": 0}
+
+
+def test_it_plays_tournaments(tmp_path: Path) -> None:
+    agents = ["goofspiel-random", "goofspiel-matching", "mine"]
+    own = {"mine": network(Variant(3, 3))}
+    result = play_tournament(agents, "goofspiel-3p-3c", own=own, starts=24, path=tmp_path / "tournament.json")
+    assert all(match.failure is None for match in result.matches)
+    assert len(result.matches) == 6 + len(result.mixed)
+    again = play_tournament(agents, "goofspiel-3p-3c", own=own, starts=24, path=tmp_path / "tournament.json")
+    assert again.to_dict() == result.to_dict()
+
+
+def test_policies_are_stored_and_loaded(tmp_path: Path) -> None:
+    mine = network(Variant(2, 3))
+    save_network(tmp_path / POLICY_FILE, mine)
+    loaded = load_network(tmp_path / POLICY_FILE, "mine")
+    by_folder = load_agent(tmp_path)
+    assert loaded.variant == Variant(2, 3)
+    assert loaded.game == ID
+    for agent in (loaded, by_folder):
+        for (weight, bias), (its_weight, its_bias) in zip(mine.layers, agent.layers, strict=True):
+            assert np.array_equal(weight, its_weight)
+            assert np.array_equal(bias, its_bias)
+    assert play_match([by_folder, "goofspiel-random"], "goofspiel-2p-3c", starts=6).failure is None
+
+
+@pytest.mark.parametrize(
+    ("line_up", "variant", "message"),
+    [
+        (
+            ["random", "goofspiel-random"],
+            "goofspiel-2p-3c",
+            "'random' plays Get Bit!, but goofspiel-2p-3c is a variant of Goofspiel",
+        ),
+        (["goofspiel-random", "sharks-random"], "goofspiel-2p-3c", "'sharks-random' plays Sharks are Wild"),
+        (["random", "goofspiel-matching"], "2p", "'goofspiel-matching' plays Goofspiel"),
+    ],
+)
+def test_agents_of_other_games_are_refused(line_up: list[str], variant: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        play_match(line_up, variant)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_one_seat_of_it_is_a_gymnasium_environment(name: str) -> None:
+    env = SingleAgentEnv(ID, variant=name, points=True)
+    check_env(env, skip_render_check=True)
+    cards = env.multi_agent_env.variant.cards
+    for seed in range(20):
+        env.reset(seed=seed)
+        for k in range(cards):
+            _, reward, terminated, truncated, info = env.step(int(env.action_masks().argmax()))
+            assert (terminated, truncated) == (k == cards - 1, False)
+        assert info["placement"] > 0
+        assert (reward == 1) == (info["placement"] == 1)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_learner_sits_in_a_batch_of_it(name: str) -> None:
+    variant = game_registry.find_variant(name)
+    batch = SingleAgentBatch(variant, 32, ["goofspiel-random"] * (variant.players - 1), seed=3)
+    batch.reset()
+    done = 0
+    for _ in range(3 * variant.cards):
+        step = batch.step(batch.action_mask.argmax(axis=1))
+        assert not step.truncated.any()
+        assert (step.length == variant.cards).all()
+        assert np.array_equal(step.total == 1, step.placement == 1)
+        done += step.done.size
+    assert done == 3 * 32
+    assert len(set(batch.seat.tolist())) == variant.players
+
+
+# --- training ----------------------------------------------------------------------------------------------------------------
+
+
+def test_stable_baselines3_learns_it(tmp_path: Path) -> None:
+    """Nothing beats a player that matches every prize; the best response has as many points, and shares the win."""
+    from sb3_contrib import MaskablePPO
+
+    from getbit_env.sb3 import SingleAgentVecEnv, network_of
+
+    env = SingleAgentVecEnv(SingleAgentBatch(Variant(2, 3), 64, "goofspiel-matching", seed=0))
+    model = MaskablePPO("MlpPolicy", env, n_steps=12, batch_size=768, n_epochs=8, learning_rate=3e-3, gamma=1.0, seed=0)
+    before = play_match([network_of(model), "goofspiel-matching"], "goofspiel-2p-3c", starts=60)
+    model.learn(12_000)
+    mine = network_of(model)
+    after = play_match([mine, "goofspiel-matching"], "goofspiel-2p-3c", starts=60)
+    assert after["learner"].win.mean > 0.9 > before["learner"].win.mean
+    save_network(tmp_path / POLICY_FILE, mine)
+    assert load_agent(tmp_path).variant == Variant(2, 3)
