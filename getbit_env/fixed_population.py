@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from pettingzoo.utils.env import ParallelEnv
+from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
+
+from getbit_env.core.choices import short
 
 
 class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -17,10 +19,14 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
 
     def __init__(self, env: ParallelEnv, *, mask: str = "observation") -> None:
         """See `fixed_population`."""
+        if isinstance(env, AECEnv):
+            raise TypeError(f"env is a ParallelEnv, not the AEC environment {env}; pettingzoo.utils.aec_to_parallel converts it")
+        if not isinstance(env, ParallelEnv):
+            raise TypeError(f"env is a ParallelEnv, not {short(env)}")
         if not hasattr(env, "possible_agents"):
             raise ValueError(f"{env} has no possible_agents, so nobody knows who its population is")
         if mask not in ("observation", "infos"):
-            raise ValueError(f"mask is 'observation' or 'infos', not {mask!r}")
+            raise ValueError(f"mask is 'observation' or 'infos', not {short(mask)}")
         super().__init__(env)
         self._vectors = mask == "infos"
         self._nothing = {}
@@ -58,13 +64,39 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[Any, Any], dict[Any, dict[str, Any]]]:
         """Begin a game."""
+        said = self.env.reset(seed=seed, options=options)
         self._last_infos = {}
-        return self._fill(*self.env.reset(seed=seed, options=options))
+        return self._fill(*said)
+
+    def restore(self, snapshot: Mapping[str, Any]) -> tuple[dict[Any, Any], dict[Any, dict[str, Any]]]:
+        """Go to the position of a snapshot, if the environment within can.
+
+        Returns:
+            Observations and infos of all agents; nothing if the game is over.
+
+        Raises:
+            AttributeError: the environment within has no `restore`, or no `infos_of_ended`, what the dead were last told.
+            ValueError: see the environment within.
+        """
+        for name in ("restore", "infos_of_ended"):
+            if not hasattr(self.env, name):
+                raise AttributeError(f"{self.env} has no {name}, so that a game in which some are dead can't be restored")
+        said = self.env.restore(snapshot)
+        self._last_infos = {}
+        ended = self.env.infos_of_ended()
+        self._fill({agent: self._nothing[agent] for agent in ended}, ended)
+        return self._fill(*said) if self.agents else ({}, {})
 
     def step(
         self, actions: Mapping[Any, Any]
     ) -> tuple[dict[Any, Any], dict[Any, float], dict[Any, bool], dict[Any, bool], dict[Any, dict[str, Any]]]:
-        """Play a step. An action of one who is dead is ignored, and need not be given; otherwise as the environment within."""
+        """Play a step. An action of one who is dead is ignored, and need not be given; otherwise as the environment within.
+
+        Raises:
+            TypeError: `actions` is no dict. Other errors are those of the environment within.
+        """
+        if not isinstance(actions, Mapping):
+            raise TypeError(f"actions is a dict with an action for each agent, not {short(actions)}")
         playing = list(self.env.agents)
         heeded = {agent: action for agent, action in actions.items() if agent in playing or agent not in self._nothing}
         observations, rewards, terminations, _, infos = self.env.step(heeded)
@@ -129,6 +161,7 @@ def fixed_population(env: ParallelEnv, *, mask: str = "observation") -> FixedPop
         The wrapped environment.
 
     Raises:
+        TypeError: `env` is no `ParallelEnv`.
         ValueError: the environment does not say who its possible agents are, `mask` is unknown, there is no mask to move, or an
             observation space holds no zero.
     """

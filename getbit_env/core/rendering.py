@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -34,17 +35,19 @@ class Rendered:
     def render(self) -> str | NDArray[np.uint8] | None:
         """Show the position: a text ("ansi"), an image `[H, W, 3]` uint8 ("rgb_array"), or a window ("human").
 
+        The text is plain ASCII where standard output can't hold more, so that it can be printed on any terminal.
+
         Raises:
             ValueError: the environment was made without a `render_mode`.
             RuntimeError: the environment was never reset.
         """
         if self.render_mode is None:
             raise ValueError(f"make the environment with render_mode one of {self.metadata['render_modes']} to render it")
+        self._check_begun("render")
         rendering = import_module(self.rendering)
         scene = rendering.scene_from_snapshot(self.snapshot(), self.variant)
         if self.render_mode == "ansi":
-            text: str = rendering.ansi(scene)
-            return text
+            return printable(rendering.ansi(scene))
         if self._canvas is None:
             self._canvas = Canvas(self.render_mode, self.metadata["render_fps"], self.title, rendering.picture)
         return self._canvas.draw(scene)
@@ -55,8 +58,26 @@ class Rendered:
             self._canvas.close()
             self._canvas = None
 
+    def _check_begun(self, call: str) -> None:
+        """Refuse a call before the first reset, where an environment needs one."""
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_canvas": None}  # a window is neither copied nor pickled
 
     def __str__(self) -> str:
         return f"{self.metadata['name']}({self.variant})"
+
+
+_ASCII = str.maketrans({"●": "#", "○": "."})
+
+
+def printable(text: str) -> str:
+    """A text with its signs replaced by ASCII ones if standard output can't hold them, on a cp1252 terminal for example."""
+    encoding = getattr(sys.stdout, "encoding", None)
+    if encoding is None:  # it takes any text, or there is none
+        return text
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII)
+    return text

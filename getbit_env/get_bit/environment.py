@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
-from operator import index
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-from pettingzoo.utils.conversions import parallel_to_aec_wrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from getbit_env.core.choices import IllegalAction, choice, options_from
-from getbit_env.core.rendering import Rendered
-from getbit_env.core.snapshots import check_origin, check_position
+from getbit_env.core.choices import (
+    IllegalAction,
+    finite,
+    options_from,
+    reset_options,
+    seed_or_none,
+    short,
+    taking_arguments_of,
+    whole_numbers,
+)
+from getbit_env.core.environment import GameEnv, Observation, OrderEnforcedEnv, TurnBased
+from getbit_env.core.snapshots import check_origin, check_position, read_flag, read_list, read_stream, same
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, check_line
 from getbit_env.get_bit.observations import Layout, OptionNames, Options
 from getbit_env.get_bit.variants import ID, Reward, ThreePlayerEnding, Variant, choose_variant
 
-Observation = dict[str, NDArray[Any]]
+Infos = dict[str, dict[str, Any]]
+Step = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], Infos]
 
 
-class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """Get Bit!, all players choosing at the same time. Make it with `parallel_env`, which says what the options are.
 
     | fact | value |
@@ -42,13 +48,16 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
         variant: the game.
         layout: what the entries of an observation mean; `layout.table()` is its documentation.
         state_layout: the same for `state()`.
-        max_cycles: rounds after which a game is cut off, or None; may be changed at any time.
+        max_cycles: rounds after which a game is cut off, or None; may be written at any time.
         render_mode: None, "ansi", "rgb_array" or "human".
 
     Version history:
         v0: the first.
     """
 
+    variant: Variant
+    layout: Layout
+    state_layout: Layout
     title = "Get Bit!"
     rendering = "getbit_env.get_bit.rendering"
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
@@ -62,51 +71,28 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
         self,
         variant: Variant,
         *,
-        reward: Reward,
+        reward: Reward | str,
         limb_reward: float,
-        illegal_action: IllegalAction,
+        illegal_action: IllegalAction | str,
         options: Options,
         max_cycles: int | None,
         render_mode: str | None,
     ) -> None:
-        self.variant = variant
-        self.max_cycles = max_cycles
-        self.render_mode = render_mode
-        self._refuse_illegal = illegal_action == IllegalAction.RAISE
-        self._engine = Engine(variant, 1, options=options, reward=reward, limb_reward=limb_reward)
-        self.layout = self._engine.layout
-        self.state_layout = Layout(_face_up(variant), Options(observe_last=True, identity=True))
-        self.state_space = spaces.Box(0, 1, (self.state_layout.size,), np.float32)
-        self.possible_agents = [f"player_{p}" for p in range(variant.players)]
-        self.agents = self.possible_agents[:]
-        self._seats = {agent: p for p, agent in enumerate(self.possible_agents)}
-        self._observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": spaces.Box(0, 1, (self.layout.size,), np.float32),
-                    "action_mask": spaces.Box(0, 1, (variant.actions,), np.int8),
-                }
-            )
-            for agent in self.possible_agents
-        }
-        self._action_spaces = {agent: spaces.Discrete(variant.actions) for agent in self.possible_agents}
-        self._limit = variant.actions
-        self._asked = np.zeros((1, variant.players), np.int64)
-        self._played: list[bytes] | None = None  # the joint actions so far, int64 [P] each; None before the first reset
+        self._limb_reward = finite("limb_reward", limb_reward)
+        super().__init__(
+            Engine(variant, 1, options=options),
+            Layout(_face_up(variant), Options(observe_last=True, identity=True)),
+            illegal_action=illegal_action,
+            max_cycles=max_cycles,
+            render_mode=render_mode,
+        )
+        # Rewards are taken from here and not from the engine, whose float32 makes them sum to something else than zero.
+        self._pays: list[float] = variant.reward_of_finish(reward).tolist()
         self._placement = [0] * variant.players
         self._cut_off = False
+        self._resets = 0  # how often a game was begun or restored
 
-    def observation_space(self, agent: str) -> spaces.Dict:
-        """The observation space of an agent, the same object at every call."""
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Discrete:
-        """The action space of an agent, the same object at every call."""
-        return self._action_spaces[agent]
-
-    def reset(
-        self, seed: int | None = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[dict[str, Observation], Infos]:
         """Begin a game.
 
         Args:
@@ -117,21 +103,27 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
             Observations and infos of all agents.
 
         Raises:
-            ValueError: the line is not an order of the robots.
+            ValueError: the seed is no whole number of at least 0, `options` is no dict, or the line is not an order of the robots.
+                Nothing has happened then.
         """
-        line = None if options is None else options.get("line")
-        if line is not None:
-            check_line(self.variant, line)
+        seed = seed_or_none(seed)
+        line = reset_options(options, "{'line': [2, 0, 1, 3]}").get("line")
+        line = None if line is None else self._read_line("line", line)
+        if self.render_mode == "human":
+            return self._shown(lambda: self._reset(seed, line))
+        return self._reset(seed, line)
+
+    def _reset(self, seed: int | None, line: list[int] | None) -> tuple[dict[str, Observation], Infos]:
         if seed is not None:
             self._engine.seed(seed)
-        self._begin(line)
-        if self.render_mode == "human":
-            self.render()
-        return self._observe(self.agents)
+        self._engine.start(starts=None if line is None else [line])
+        self._start = np.argsort(self._engine.state.place[:, 0]).tolist()
+        self._played, self._placement, self._cut_off = [], [0] * self.variant.players, False
+        self._agents = self._names[:]
+        self._resets += 1
+        return self._observe(self._agents)
 
-    def step(
-        self, actions: Mapping[str, int]
-    ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+    def step(self, actions: Mapping[str, int]) -> Step:
         """Play a round.
 
         Args:
@@ -145,66 +137,58 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
             RuntimeError: the environment was never reset.
             ValueError: an agent is missing, unknown or no longer playing, or its action is out of range, or (with
                 `illegal_action="raise"`) illegal. Nothing has happened then.
-            TypeError: an action is not a whole number.
+            TypeError: `actions` is no dict, or an action is not a whole number.
         """
-        if self._played is None:
-            raise RuntimeError("call reset() before step()")
-        agents, engine, asked, seats = self.agents, self._engine, self._asked, self._seats
+        self._check_begun("step")
+        agents, asked, seats = self._agents, self._asked, self._seats
+        if not isinstance(actions, Mapping):
+            raise TypeError(f"actions is a dict with an action for each agent, such as {{'player_0': 2}}, not {short(actions)}")
         if actions.keys() != set(agents):
             self._refuse_agents(actions)
         if not agents:
             return {}, {}, {}, {}, {}
         for agent in agents:
             asked[0, seats[agent]] = self.check_action(agent, actions[agent])
-        engine.play_and_observe_one(asked)
-        self._played.append(engine.actions.tobytes())
-        self._cut_off = self.max_cycles is not None and len(self._played) >= self.max_cycles and not engine.outcome.over[0]
+        if self.render_mode == "human":
+            return self._shown(self._step)
+        return self._step()
+
+    def _step(self) -> Step:
+        agents, engine, seats, played = self._agents, self._engine, self._seats, self._played
+        assert played is not None
+        engine.play_and_observe_one(self._asked)
+        played.append(engine.actions.tobytes())
+        self._cut_off = self._max_cycles is not None and len(played) >= self._max_cycles and not engine.outcome.over[0]
         observations, infos = self._see(agents)
         finish: list[int] = engine.outcome.finish.ravel().tolist()
-        reward: list[float] = engine.outcome.reward.ravel().tolist()
         replaced: list[int] = engine.replaced.ravel().tolist()
-        rewards, terminations = {}, {}
+        pays, rewards, terminations = self._pays, {}, {}
         for agent in agents:
             p = seats[agent]
-            rewards[agent], terminations[agent] = reward[p], finish[p] > 0
+            rewards[agent], terminations[agent] = pays[finish[p]], finish[p] > 0
             if replaced[p]:
                 infos[agent]["illegal_action"] = True
             if finish[p]:
                 self._placement[p] = infos[agent]["placement"] = finish[p]
+        if self._limb_reward:
+            lost = engine.outcome.bitten.reshape(self.variant.players, -1).sum(axis=1).tolist()
+            for agent in agents:
+                rewards[agent] += self._limb_reward * lost[seats[agent]]
         truncations = dict.fromkeys(agents, self._cut_off)
         if self._cut_off:
-            self.agents = []
+            self._agents = []
         elif any(finish):
-            self.agents = [agent for agent in agents if not terminations[agent]]
-        if self.render_mode == "human":
-            self.render()
+            self._agents = [agent for agent in agents if not terminations[agent]]
         return observations, rewards, terminations, truncations, infos
-
-    def check_action(self, agent: str, action: Any) -> int:
-        """The action of a playing agent as a number.
-
-        Raises:
-            ValueError: it is out of range, or (with `illegal_action="raise"`) illegal.
-            TypeError: it is not a whole number.
-        """
-        try:
-            number = index(action)
-        except TypeError:
-            raise TypeError(f"{agent}: an action is a whole number, not {action!r}") from None
-        if not 0 <= number < self._limit:
-            raise ValueError(f"{agent}: action {number} is out of range, actions are 0..{self._limit - 1}")
-        if self._refuse_illegal:
-            mask = self._engine.action_mask[0, self._seats[agent]]
-            if not mask[number]:
-                raise ValueError(f"{agent}: action {number} is illegal, legal are {np.flatnonzero(mask).tolist()}")
-        return number
 
     def state(self) -> NDArray[np.float32]:
         """The whole position, for centralised critics: `state_layout.size` entries float32, as `player_0` would see it in the
         face-up game with identities and the last cards shown.
+
+        Raises:
+            RuntimeError: the environment was never reset.
         """
-        position: NDArray[np.float32] = self._engine.look(self.state_layout)[0, 0]
-        return position
+        return super().state()
 
     def snapshot(self) -> dict[str, Any]:
         """The game so far as a plain dict for JSON: everything that there is to know, and what `restore` needs.
@@ -220,8 +204,8 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
         Raises:
             RuntimeError: the environment was never reset.
         """
-        if self._played is None:
-            raise RuntimeError("call reset() before snapshot()")
+        self._check_begun("snapshot")
+        assert self._played is not None
         variant, state = self.variant, self._engine.state
         tables: list[list[int]] = [[] for _ in range(variant.robots)]
         joint: list[list[int | None]] = []
@@ -250,12 +234,12 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
             "winner": self._placement.index(1) if 1 in self._placement else None,
             "placement": [place or None for place in self._placement],
             "truncated": self._cut_off,
-            "start": self._start,
+            "start": self._start[:],
             "actions": joint,
             "stream": [hex(self._engine.streams[0]), int(self._engine.counters[0])],
         }
 
-    def restore(self, snapshot: Mapping[str, Any]) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+    def restore(self, snapshot: Mapping[str, Any]) -> tuple[dict[str, Observation], Infos]:
         """Go to the position of a snapshot; from there everything goes on as it would have where it was taken.
 
         Args:
@@ -265,40 +249,74 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
             Observations and infos of the agents that still play.
 
         Raises:
-            ValueError: it is of another version or variant, or what it says of the position is not what its actions lead to.
+            ValueError: it is damaged, or of another version or variant, or what it says of the position is not what its actions
+                lead to. Nothing has happened then.
         """
+        again, _ = self._replayed(snapshot)
+        self._become(again)
+        return self._observe(self._agents)
+
+    def infos_of_ended(self) -> Infos:
+        """The infos of the agents that are no longer in `agents`, as the last step in which they were told something left them.
+
+        A wrapper in which they stay needs them after `restore`. Whether their last action was replaced is not remembered.
+        """
+        self._check_begun("infos_of_ended")
+        return {
+            agent: {
+                "action_mask": np.ones(self._limit, np.int8) if self._placement[p] else self._engine.action_mask[0, p].copy(),
+                "illegal_action": False,
+                "placement": self._placement[p],
+            }
+            for agent, p in self._seats.items()
+            if agent not in self._agents
+        }
+
+    def _replayed(self, snapshot: Mapping[str, Any]) -> tuple[Self, Step | None]:
+        """A twin of this environment in the position of a snapshot, and what its last step returned."""
         check_origin(snapshot, ID, self.variant.name, _SNAPSHOT_KEYS)
-        check_line(self.variant, snapshot["start"])
-        again = copy.deepcopy(self)  # so that a snapshot that turns out to be wrong leaves this environment as it is
+        line = self._read_line("the snapshot's start", snapshot["start"])
+        truncated, stream = read_flag(snapshot, "truncated"), read_stream(snapshot)
+        again, last = self._twin(), None
         again.max_cycles, again.render_mode = None, None
-        again._begin(list(snapshot["start"]))
-        for number, joint in enumerate(snapshot["actions"], 1):
+        again._reset(None, line)
+        for number, joint in enumerate(read_list(snapshot, "actions", self.variant.most_rounds), 1):
             try:
-                *_, infos = again.step({agent: joint[again._seats[agent]] for agent in again.agents})
-            except (ValueError, TypeError, IndexError) as error:
+                last = again.step(again._read_joint_action(joint))
+            except (ValueError, TypeError) as error:
                 raise ValueError(f"the snapshot's actions of round {number} can't be played: {error}") from error
-            if any(info["illegal_action"] for info in infos.values()):
+            if any(info["illegal_action"] for info in last[-1].values()):
                 raise ValueError(f"the snapshot's actions of round {number} can't be played: a card is not in its hand")
-        if snapshot["truncated"]:
-            again.agents, again._cut_off = [], True
+        if truncated:
+            if last is None or not again._agents:
+                raise ValueError("the snapshot says truncated, but its game is over or has not begun")
+            again._agents, again._cut_off = [], True
+            last = (*last[:3], dict.fromkeys(last[3], True), last[4])
         check_position(snapshot, again.snapshot(), but=("stream",))
-        key, drawn = snapshot["stream"]
-        again._engine.streams[0], again._engine.counters[0] = int(key, 16), drawn
-        again.max_cycles, again.render_mode, again._canvas = self.max_cycles, self.render_mode, self._canvas
-        self.__dict__.update(again.__dict__)
-        return self._observe(self.agents)
+        again._engine.streams[0], again._engine.counters[0] = stream
+        again.max_cycles, again.render_mode = self.max_cycles, self.render_mode
+        return again, last
 
-    def _begin(self, line: list[int] | None) -> None:
-        self._engine.start(starts=None if line is None else [line])
-        self._start = np.argsort(self._engine.state.place[:, 0]).tolist()
-        self._played, self._placement, self._cut_off = [], [0] * self.variant.players, False
-        self.agents = self.possible_agents[:]
+    def _read_line(self, name: str, line: Any) -> list[int]:
+        robots = whole_numbers(name, line)
+        check_line(self.variant, robots)
+        return robots
 
-    def _observe(self, agents: list[str]) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+    def _read_joint_action(self, joint: Any) -> dict[str, int]:
+        """The actions of a round of a snapshot: a number for each player that plays, null for the others."""
+        if not isinstance(joint, list | tuple) or len(joint) != self.variant.players:
+            raise ValueError(f"they are a list with an entry for each player, not {short(joint)}")
+        for agent, p in self._seats.items():
+            if (type(joint[p]) is int) != (agent in self._agents) or (agent not in self._agents and joint[p] is not None):
+                wanted = "a whole number" if agent in self._agents else "null, since it is out"
+                raise ValueError(f"that of {agent} is {wanted}, not {short(joint[p])}")
+        return {agent: joint[self._seats[agent]] for agent in self._agents}
+
+    def _observe(self, agents: list[str]) -> tuple[dict[str, Observation], Infos]:
         self._engine.observe()
         return self._see(agents)
 
-    def _see(self, agents: list[str]) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+    def _see(self, agents: list[str]) -> tuple[dict[str, Observation], Infos]:
         """What was last observed, in fresh copies."""
         engine = self._engine
         seen, masks, info_masks = engine.observation[0].copy(), engine.action_mask[0].copy(), engine.action_mask[0].copy()
@@ -310,12 +328,14 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
         return observations, infos
 
     def _refuse_agents(self, actions: Mapping[str, int]) -> None:
-        for agent in self.agents:
+        for agent in self._agents:
             if agent not in actions:
-                raise ValueError(f"no action for {agent}; these agents play: {', '.join(self.agents)}")
-        agent = next(agent for agent in actions if agent not in self.agents)
-        why = "is out or its game is over" if agent in self._seats else "is no agent of this environment"
-        raise ValueError(f"an action for {agent}, which {why}; these agents play: {', '.join(self.agents) or 'none, call reset()'}")
+                raise ValueError(f"no action for {agent}; these agents play: {', '.join(self._agents)}")
+        agent = next(agent for agent in actions if agent not in self._agents)
+        why, name = "is no agent of this environment", agent if isinstance(agent, str) and len(agent) < 100 else short(agent)
+        if agent in self._seats:
+            why = "is out or its game is over"
+        raise ValueError(f"an action for {name}, which {why}; these agents play: {', '.join(self._agents) or 'none, call reset()'}")
 
 
 _SNAPSHOT_KEYS = {
@@ -370,10 +390,6 @@ def parallel_env(
         ValueError: an option is none of those that it may be, or the options make no game.
         TypeError: there is no option of that name.
     """
-    if render_mode not in (None, *GetBitParallelEnv.metadata["render_modes"]):
-        raise ValueError(f"render_mode is None or one of {GetBitParallelEnv.metadata['render_modes']}, not {render_mode!r}")
-    if max_cycles is not None and max_cycles < 1:
-        raise ValueError(f"max_cycles is at least 1, or None for no limit, not {max_cycles}")
     return GetBitParallelEnv(
         choose_variant(
             variant,
@@ -383,36 +399,235 @@ def parallel_env(
             pick_up_at=pick_up_at,
             three_player_ending=three_player_ending,
         ),
-        reward=choice(Reward, "reward", reward),
-        limb_reward=float(limb_reward),
-        illegal_action=choice(IllegalAction, "illegal_action", illegal_action),
-        options=options_from(Options, observe),
+        reward=reward,
+        limb_reward=limb_reward,
+        illegal_action=illegal_action,
+        options=options_from(Options, observe, parallel_env),
         max_cycles=max_cycles,
         render_mode=render_mode,
     )
 
 
-class GetBitAECEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
-    """The players choose one after another, without seeing a choice of the round, and the round is played after the last."""
+class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+    """The players choose one after another, without seeing a choice of the round, and the round is played after the last.
+
+    Make it with `raw_env` or `env`. The attributes are those of the parallel environment.
+
+    Attributes:
+        env: the parallel environment. It must not be reset, stepped or restored by itself.
+    """
+
+    env: GetBitParallelEnv
+
+    def __init__(self, env: GetBitParallelEnv) -> None:
+        self.env = env
+        self.metadata = {**env.metadata, "is_parallelizable": True}
+        self.state_space = env.state_space
+        self._agents = env.possible_agents
+        self._skip_agent_selection = None
+        self._observations: dict[str, Observation] = {}
+        self._chosen: dict[str, int] = {}  # in this round, so far
+        self._position = self._position_within()
+
+    @property
+    def possible_agents(self) -> list[str]:
+        """All agents, in order of their seats."""
+        return self.env.possible_agents
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents of the game in play, with those that ended and did not yet step with None. May be set to `[]`."""
+        return self._agents[:]
+
+    @agents.setter
+    def agents(self, agents: Any) -> None:
+        if list(agents) not in ([], self._agents):
+            raise ValueError(f"agents may be set to [] alone, which breaks the game off, not to {short(agents)}")
+        self._agents = list(agents)
+
+    @property
+    def variant(self) -> Variant:
+        """The game."""
+        return self.env.variant
+
+    @property
+    def layout(self) -> Layout:
+        """What the entries of an observation mean."""
+        return self.env.layout
+
+    @property
+    def state_layout(self) -> Layout:
+        """The same for `state()`."""
+        return self.env.state_layout
+
+    @property
+    def max_cycles(self) -> int | None:
+        """Rounds after which a game is cut off, or None; may be written at any time."""
+        return self.env.max_cycles
+
+    @max_cycles.setter
+    def max_cycles(self, value: int | None) -> None:
+        self.env.max_cycles = value
+
+    @property
+    def render_mode(self) -> str | None:
+        """None, "ansi", "rgb_array" or "human"."""
+        return self.env.render_mode
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Begin a game; see `GetBitParallelEnv.reset`."""
+        self._begin(*self.env.reset(seed=seed, options=options))
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent saw when the round began, or when it ended.
+
+        Raises:
+            RuntimeError: the environment was never reset.
+            ValueError: the agent is unknown, or ended earlier.
+        """
+        self._check_begun("observe")
+        if not isinstance(agent, str) or agent not in self._observations:
+            raise ValueError(f"{short(agent)} sees nothing: these agents play: {', '.join(self._observations)}")
+        return {name: part.copy() for name, part in self._observations[agent].items()}
 
     def step(self, action: int | None) -> None:
         """Take the action of `agent_selection`; a wrong one is refused at once, and can be mended.
 
+        Args:
+            action: its action; None for an agent that has ended, which then leaves `agents`.
+
         Raises:
-            ValueError: see `GetBitParallelEnv.check_action`.
-            TypeError: likewise.
+            RuntimeError: the environment was never reset, or the game is over.
+            ValueError: see `GetBitParallelEnv.check_action`; or an agent that has ended does something.
+            TypeError: see `GetBitParallelEnv.check_action`.
         """
+        self._check_begun("step")
+        if not self._agents:
+            raise RuntimeError("the game is over: call reset() before step()")
+        if self._position != self._position_within():
+            raise RuntimeError("the parallel environment within was stepped by itself: reset() or restore() this one")
         agent = self.agent_selection
-        if not (self.terminations[agent] or self.truncations[agent]):
-            self.env.check_action(agent, action)
-        super().step(action)
+        live = self.env.agents
+        if self._has_ended(agent) or agent not in live:
+            self._was_dead_step(action)
+            return
+        chosen = {**self._chosen, agent: self.env.check_action(agent, action)}
+        if len(chosen) == len(live):
+            self._told(self.env.step(chosen))
+            return
+        if not self._chosen:
+            self._clear_rewards()
+        self._chosen = chosen
+        self.agent_selection = live[len(chosen)]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The game so far, as `GetBitParallelEnv.snapshot` has it. Two more entries are `agents`, and `chosen`: the actions of this
+        round in the order of the agents.
+
+        Raises:
+            RuntimeError: the environment was never reset.
+        """
+        self._check_begun("snapshot")
+        return {**self.env.snapshot(), "agents": self.agents, "chosen": list(self._chosen.values())}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go to the position of a snapshot; see `GetBitParallelEnv.restore`.
+
+        A snapshot of the parallel environment is restored too: nobody has chosen then, and agents that ended in its last round
+        are still to step with None.
+
+        Raises:
+            ValueError: see `GetBitParallelEnv.restore`.
+        """
+        inner = snapshot
+        if isinstance(snapshot, Mapping):
+            inner = {key: value for key, value in snapshot.items() if key not in ("agents", "chosen")}
+        within, last = self.env._replayed(inner)
+        again = GetBitAECEnv(within)
+        within.render_mode = None
+        if last is None:
+            again._begin(*within._observe(within._agents))
+        else:
+            again.agent_selection = list(last[0])[-1]  # who chose last in that round
+            again._told(last)
+        agents = snapshot.get("agents", again.agents)
+        while again._agents and not same(agents, again._agents) and again._has_ended(again.agent_selection):
+            again.step(None)
+        if not same(agents, again._agents):
+            raise ValueError(f"the snapshot's agents are {short(again._agents)} after its actions, not {short(agents)}")
+        others = len(within._agents) - 1  # all but the one after whom the round would be over
+        for action in read_list({"chosen": [], **snapshot}, "chosen", max(others, 0)):
+            if type(action) is not int or again._has_ended(again.agent_selection):
+                raise ValueError(f"the snapshot's chosen is a list of actions of agents that play, not {short(snapshot['chosen'])}")
+            again.step(action)
+        within.render_mode = self.env.render_mode
+        self.env._become(within)
+        again.env = self.env
+        self.__dict__.update(
+            again.__dict__, metadata=self.metadata, state_space=self.state_space, _position=self._position_within()
+        )
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """The observation space of an agent, the same object at every call."""
+        return self.env.observation_space(agent)
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """The action space of an agent, the same object at every call."""
+        return self.env.action_space(agent)
+
+    def state(self) -> NDArray[np.float32]:
+        """The whole position when the round began; see `GetBitParallelEnv.state`."""
+        return self.env.state()
+
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """Show the position; see `GetBitParallelEnv.render`."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self.env.close()
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+    def _begin(self, observations: dict[str, Observation], infos: Infos) -> None:
+        self._observations, self.infos, self._agents, self._chosen = observations, infos, self.env.agents, {}
+        self.rewards, self._cumulative_rewards = dict.fromkeys(self._agents, 0.0), dict.fromkeys(self._agents, 0.0)
+        self.terminations, self.truncations = dict.fromkeys(self._agents, False), dict.fromkeys(self._agents, False)
+        self._skip_agent_selection = None
+        self.agent_selection = self._agents[0]
+        self._position = self._position_within()
+
+    def _told(self, said: Step) -> None:
+        """Take over what the round brought; agents that ended step first."""
+        self._observations, self.rewards, self.terminations, self.truncations, self.infos = said
+        self._cumulative_rewards, self._chosen = self.rewards.copy(), {}
+        live = self.env.agents
+        self._agents = live + [agent for agent in self._observations if agent not in live]
+        self._skip_agent_selection = None
+        if live:
+            self.agent_selection = live[0]
+        self._position = self._position_within()
+        self._deads_step_first()
+
+    def _has_ended(self, agent: str) -> bool:
+        return self.terminations.get(agent, False) or self.truncations.get(agent, False)
+
+    def _position_within(self) -> tuple[int, int]:
+        """Where the environment within stands, to see whether somebody else moved it."""
+        return self.env._resets, len(self.env._played or ())
+
+    def _check_begun(self, call: str) -> None:
+        self.env._check_begun(call)
 
 
-def raw_env(*args: Any, **kwargs: Any) -> AECEnv:
-    """`parallel_env` as an AEC environment (`GetBitAECEnv`)."""
+@taking_arguments_of(parallel_env)
+def raw_env(*args: Any, **kwargs: Any) -> GetBitAECEnv:
+    """`parallel_env` as an AEC environment, `GetBitAECEnv`."""
     return GetBitAECEnv(parallel_env(*args, **kwargs))
 
 
+@taking_arguments_of(parallel_env)
 def env(*args: Any, **kwargs: Any) -> AECEnv:
     """`raw_env`, with PettingZoo's checks that it is used in the right order."""
-    return OrderEnforcingWrapper(raw_env(*args, **kwargs))
+    return OrderEnforcedEnv(raw_env(*args, **kwargs))

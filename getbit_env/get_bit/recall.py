@@ -18,6 +18,7 @@ from pettingzoo.utils.env import ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 from getbit_env.core.agent import Agent, name_of
+from getbit_env.core.choices import short
 from getbit_env.core.compiled import kernel
 from getbit_env.get_bit.observations import Layout, Options, View
 from getbit_env.get_bit.variants import ID
@@ -180,8 +181,10 @@ class PerfectRecallEnv(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo
 
     def __init__(self, env: ParallelEnv) -> None:
         """See `perfect_recall`."""
+        memory = getattr(env.unwrapped, "layout", None) if isinstance(env, ParallelEnv) else None
+        if not isinstance(memory, Layout):
+            raise TypeError(f"env is a parallel environment of Get Bit!, not {short(env)}")
         super().__init__(env)
-        memory: Layout = env.unwrapped.layout
         self._recalls = {agent: Recall(memory, 1) for agent in env.possible_agents}
         self.layout = self._recalls[env.possible_agents[0]].layout
         box = spaces.Box(0, 1, (self.layout.size,), np.float32)
@@ -241,6 +244,7 @@ def perfect_recall(env: ParallelEnv) -> PerfectRecallEnv:
         The environment with other observations; its `layout` says what they mean.
 
     Raises:
+        TypeError: `env` is no parallel environment of Get Bit!.
         ValueError: nothing is hidden in this environment.
     """
     return PerfectRecallEnv(env)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import choice
+from getbit_env.core.choices import choice, short, switch, whole_number
 from getbit_env.get_bit.rules import Rules
 
 
@@ -78,11 +78,8 @@ class Variant:
 
     def __post_init__(self) -> None:
         for name in ("players", "robots_per_player", "cards", "limbs", "pick_up_at"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise ValueError(f"{name} is a whole number, not {value!r}")
-            object.__setattr__(self, name, int(value))
-        object.__setattr__(self, "memory", bool(self.memory))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name)))
+        object.__setattr__(self, "memory", switch("memory", self.memory))
         object.__setattr__(self, "three_player_ending", choice(ThreePlayerEnding, "three_player_ending", self.three_player_ending))
         if not 2 <= self.players <= 7:
             raise ValueError(f"players is 2 to 7, not {self.players}")
@@ -192,6 +189,9 @@ def standard_variant(
     Raises:
         ValueError: there is no such game.
     """
+    if isinstance(players, str):
+        raise ValueError(f"players is 2 to 7, not {short(players)}; the name of a variant goes into variant={short(players)}")
+    players = whole_number("players", players)
     if players not in SET_UP:
         raise ValueError(f"players is 2 to 7, not {players!r}")
     set_up = SET_UP[players]
@@ -199,7 +199,7 @@ def standard_variant(
         players=players,
         robots_per_player=set_up.robots_per_player,
         cards=set_up.cards,
-        limbs=HALF_LIMBS if half_limbs else LIMBS,
+        limbs=HALF_LIMBS if switch("half_limbs", half_limbs) else LIMBS,
         pick_up_at=pick_up_at,
         memory=memory,
         three_player_ending=choice(ThreePlayerEnding, "three_player_ending", three_player_ending),
@@ -230,10 +230,10 @@ def choose_variant(
         TypeError: `variant` is neither a name nor a variant.
     """
     options: dict[str, Any] = {
-        "memory": memory,
-        "half_limbs": half_limbs,
-        "pick_up_at": pick_up_at,
-        "three_player_ending": three_player_ending,
+        "memory": switch("memory", memory),
+        "half_limbs": switch("half_limbs", half_limbs),
+        "pick_up_at": whole_number("pick_up_at", pick_up_at),
+        "three_player_ending": choice(ThreePlayerEnding, "three_player_ending", three_player_ending),
     }
     if variant is None:
         return standard_variant(4 if players is None else players, **options)
@@ -243,8 +243,9 @@ def choose_variant(
         raise ValueError(f"variant={str(variant)!r} already says what {', '.join(said)} would; give one or the other")
     chosen = parse_variant(variant) if isinstance(variant, str) else variant
     if not isinstance(chosen, Variant):
-        raise TypeError(f"variant is the name of a variant of Get Bit!, such as '4p', or a Variant, not {variant!r}")
-    if players not in (None, chosen.players):
+        hint = f"; for the standard game say players={variant}" if isinstance(variant, int) and variant in SET_UP else ""
+        raise TypeError(f"variant is the name of a variant of Get Bit!, such as '4p', or a Variant, not {short(variant)}{hint}")
+    if players is not None and whole_number("players", players) != chosen.players:
         raise ValueError(f"variant={str(variant)!r} has {chosen.players} players, not {players}")
     return chosen
 

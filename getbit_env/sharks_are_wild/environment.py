@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
-from operator import index
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.env import AECEnv
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from getbit_env.core.choices import IllegalAction, choice
-from getbit_env.core.rendering import Rendered
-from getbit_env.core.snapshots import check_origin, check_position
+from getbit_env.core.choices import (
+    IllegalAction,
+    reset_options,
+    seed_or_none,
+    short,
+    suggesting,
+    taking_arguments_of,
+    whole_number,
+)
+from getbit_env.core.environment import GameEnv, Observation, OrderEnforcedEnv, TurnBased
+from getbit_env.core.snapshots import check_origin, check_position, read_count, read_flag, read_list, read_stream
 from getbit_env.sharks_are_wild.engine import Deal, Engine, check_deal
-from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, cards_text, legal_actions, parse_cards, pile_of, run_of
+from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, cards_text, parse_cards, pile_of, run_of
 from getbit_env.sharks_are_wild.observations import Layout, Options
-from getbit_env.sharks_are_wild.rules import BLOCK, OVER, actor
-from getbit_env.sharks_are_wild.variants import ID, Variant, parse_variant
+from getbit_env.sharks_are_wild.rules import BLOCK, DRAW, OVER, actor
+from getbit_env.sharks_are_wild.variants import ID, Reward, Variant, parse_variant
 
 STAGES = ("draw", "play", "block", "over")
+MOST_STEPS_OF_A_TURN = 3  # draw, play, block
 
-Observation = dict[str, NDArray[Any]]
 
-
-class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class SharksAreWildEnv(TurnBased, GameEnv, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """Sharks are Wild, turn by turn. Make it with `raw_env` or `env`, which say what the options are.
 
     | fact | value |
@@ -37,7 +40,7 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
     | actions | one `Discrete` space for all of them; `notation.action_table(variant)` says what each is |
     | observations | `{"observation": float32 [D], "action_mask": int8 [A]}`; the mask of who decides nothing now is all ones |
     | rewards | at the end: the winner +1, every other player -1/(players-1), a draw 0 (S6) |
-    | the end | all agents end together: terminated when somebody has the coins (S2.6), truncated by the turn limit (S4) |
+    | the end | all agents end together: terminated with the last coin (S2.6), truncated by the turn limit (S4) or `max_cycles` |
 
     An info holds a copy of the `action_mask`, whether the last `illegal_action` asked for was replaced, and the `placement` (1 =
     winner, 2 = any other, 0 while undecided and in a draw).
@@ -46,12 +49,16 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
         variant: the game.
         layout: what the entries of an observation mean; `layout.table()` is its documentation.
         state_layout: the same for `state()`.
+        max_cycles: turns after which a game is cut off, or None; may be written at any time.
         render_mode: None, "ansi", "rgb_array" or "human".
 
     Version history:
         v0: the first.
     """
 
+    variant: Variant
+    layout: Layout
+    state_layout: Layout
     title = "Sharks are Wild"
     rendering = "getbit_env.sharks_are_wild.rendering"
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
@@ -61,46 +68,21 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
         "is_parallelizable": False,
     }
 
-    agents: list[str]
-    agent_selection: str
-    rewards: dict[str, float]
-    terminations: dict[str, bool]
-    truncations: dict[str, bool]
-    infos: dict[str, dict[str, Any]]
-
-    def __init__(self, variant: Variant, *, illegal_action: IllegalAction, render_mode: str | None) -> None:
-        super().__init__()
-        self.variant = variant
-        self.render_mode = render_mode
-        self._refuse_illegal = illegal_action == IllegalAction.RAISE
-        self._engine = Engine(variant, 1)
-        self.layout = self._engine.layout
-        self.state_layout = Layout(variant, Options(open_hands=True))
-        self.state_space = spaces.Box(0, 1, (self.state_layout.size,), np.float32)
-        self.possible_agents = [f"player_{p}" for p in range(variant.players)]
-        self.agents = self.possible_agents[:]
-        self._seats = {agent: p for p, agent in enumerate(self.possible_agents)}
-        self._observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": spaces.Box(0, 1, (self.layout.size,), np.float32),
-                    "action_mask": spaces.Box(0, 1, (variant.actions,), np.int8),
-                }
-            )
-            for agent in self.possible_agents
-        }
-        self._action_spaces = {agent: spaces.Discrete(variant.actions) for agent in self.possible_agents}
-        self._asked = np.zeros((1, variant.players), np.int64)
-        self._played: list[int] | None = None  # the actions so far; None before the first reset
+    def __init__(
+        self, variant: Variant, *, illegal_action: IllegalAction | str, max_cycles: int | None, render_mode: str | None
+    ) -> None:
+        super().__init__(
+            Engine(variant, 1),
+            Layout(variant, Options(open_hands=True)),
+            illegal_action=illegal_action,
+            max_cycles=max_cycles,
+            render_mode=render_mode,
+        )
+        # Rewards are taken from here and not from the engine, whose float32 makes them sum to something else than zero.
+        self._pays: list[float] = variant.reward_of_finish(Reward.WIN).tolist()
         self._all_seen = False  # all rows of the engine's observation are of now, not only that of who decides
-
-    def observation_space(self, agent: str) -> spaces.Dict:
-        """The observation space of an agent, the same object at every call."""
-        return self._observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Discrete:
-        """The action space of an agent, the same object at every call."""
-        return self._action_spaces[agent]
+        self._cut_off = False
+        self._skip_agent_selection = None
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin a game.
@@ -111,14 +93,16 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
                 notation, and who begins. What is shuffled later comes from the stream. Other options are ignored.
 
         Raises:
-            ValueError: the deal is not an order of the deck and a player.
+            ValueError: the seed is no whole number of at least 0, `options` is no dict, or the deal is not an order of the deck and
+                a player. Nothing has happened then.
         """
-        deal = None if options is None or options.get("deal") is None else self._read_deal(options["deal"])
-        if seed is not None:
-            self._engine.seed(seed)
-        self._begin(deal)
+        seed = seed_or_none(seed)
+        given = reset_options(options, "{'deal': {'cards': '0S47...', 'first': 0}}").get("deal")
+        deal = None if given is None else self._read_deal(given)
         if self.render_mode == "human":
-            self.render()
+            self._shown(lambda: self._begin(seed, deal))
+        else:
+            self._begin(seed, deal)
 
     def step(self, action: int | None) -> None:
         """Decide for `agent_selection`.
@@ -127,44 +111,53 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
             action: what it does; None for an agent whose game is over, which then leaves `agents`.
 
         Raises:
-            RuntimeError: the environment was never reset.
-            ValueError: the action is out of range, or (with `illegal_action="raise"`) illegal. Nothing has happened then.
+            RuntimeError: the environment was never reset, or the game is over.
+            ValueError: the action is out of range, or (with `illegal_action="raise"`) illegal; or an agent whose game is over does
+                something. Nothing has happened then.
             TypeError: the action is not a whole number.
         """
-        if self._played is None:
-            raise RuntimeError("call reset() before step()")
-        agent, engine = self.agent_selection, self._engine
-        if not self.agents or self.terminations[agent] or self.truncations[agent]:
+        self._check_begun("step")
+        if not self._agents:
+            raise RuntimeError("the game is over: call reset() before step()")
+        agent = self.agent_selection
+        if self._ended or self.terminations.get(agent) or self.truncations.get(agent):
             self._was_dead_step(action)
             return
-        try:
-            wanted = index(action)  # type: ignore[arg-type]  # None is no whole number, and is refused like all others
-        except TypeError:
-            raise TypeError(f"{agent}: an action is a whole number, not {action!r}") from None
-        if not 0 <= wanted < self.variant.actions:
-            raise ValueError(f"{agent}: action {wanted} is out of range, actions are 0..{self.variant.actions - 1}")
-        p = self._seats[agent]
-        if self._refuse_illegal and not engine.action_mask[0, p, wanted]:
-            raise ValueError(f"{agent}: action {wanted} is illegal, legal are {legal_actions(engine.rules, engine.state)}")
+        wanted = self.check_action(agent, action)
+        if self.render_mode == "human":
+            self._shown(lambda: self._step(wanted))
+        else:
+            self._step(wanted)
 
-        self._asked[0, p] = wanted
+    def _step(self, action: int) -> None:
+        agent, engine, played = self.agent_selection, self._engine, self._played
+        assert played is not None
+        p = self._seats[agent]
+        self._asked[0, p] = action
         decides = engine.step(self._asked)
         self._all_seen = False
-        self._played.append(int(engine.actions[0, p]))
+        played.append(int(engine.actions[0, p]))
         self._cumulative_rewards[agent] = 0.0
+        self._replaced[p] = bool(engine.replaced[0, p])
         self.infos[agent] = self._info(p)
-        self.infos[agent]["illegal_action"] = bool(engine.replaced[0, p])
         if engine.outcome.over[0]:
             self._end()
+        elif self._max_cycles is not None and engine.state.turns[0] >= self._max_cycles and engine.state.stage[0] == DRAW:
+            self._cut_off = True
+            self._end()
         elif decides != p:
-            self.agent_selection = self.possible_agents[decides]
-            self.infos[self.agent_selection] = {**self.infos[self.agent_selection], "action_mask": self._mask(decides)}
-        if self.render_mode == "human":
-            self.render()
+            self.agent_selection = self._names[decides]
+            self.infos[self.agent_selection] = self._info(decides)
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees now, also one who decides nothing."""
-        p = self._seats[agent]
+        """What an agent sees now, also one who decides nothing.
+
+        Raises:
+            RuntimeError: the environment was never reset.
+            ValueError: there is no such agent.
+        """
+        self._check_begun("observe")
+        p = self._seat(agent)
         if self._engine.state.stage[0] == OVER or agent != self.agent_selection:
             self._see_all()
         return {"observation": self._engine.observation[0, p].copy(), "action_mask": self._mask(p)}
@@ -172,9 +165,11 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
     def state(self) -> NDArray[np.float32]:
         """The whole position but the order of the piles, for centralised critics: `state_layout.size` entries float32, as
         `player_0` would see it with open hands.
+
+        Raises:
+            RuntimeError: the environment was never reset.
         """
-        position: NDArray[np.float32] = self._engine.look(self.state_layout)[0, 0]
-        return position
+        return super().state()
 
     def snapshot(self) -> dict[str, Any]:
         """The game so far as a plain dict for JSON: everything that there is to know, and what `restore` needs.
@@ -189,8 +184,8 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
         Raises:
             RuntimeError: the environment was never reset.
         """
-        if self._played is None:
-            raise RuntimeError("call reset() before snapshot()")
+        self._check_begun("snapshot")
+        assert self._played is not None
         state, players = self._engine.state, range(self.variant.players)
         stage, coins = int(state.stage[0]), state.coins[0].tolist()
         winner = next((p for p in players if coins[p] >= self.variant.coins), None)
@@ -208,8 +203,8 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
             "draw": pile_of(state.draw[0], state.draw_size[0]),
             "discard": pile_of(state.discard[0], state.discard_size[0]),
             "winner": winner,
-            "truncated": stage == OVER and winner is None,
-            "start": copy.copy(self._start),
+            "truncated": self._cut_off or (stage == OVER and winner is None),
+            "start": {**self._start},
             "actions": self._played[:],
             "stream": [hex(self._engine.streams[0]), int(self._engine.counters[0])],
         }
@@ -223,36 +218,55 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
             snapshot: what `snapshot` of an environment of the same variant returned, through JSON or not.
 
         Raises:
-            ValueError: it is of another version or variant, or what it says of the position is not what its actions lead to.
+            ValueError: it is damaged, or of another version or variant, or what it says of the position is not what its actions
+                lead to. Nothing has happened then.
         """
         check_origin(snapshot, ID, self.variant.name, _SNAPSHOT_KEYS)
-        again = copy.deepcopy(self)  # so that a snapshot that turns out to be wrong leaves this environment as it is
-        again.render_mode, again._refuse_illegal = None, True
-        again._engine.streams[0] = int(snapshot["stream"][0], 16)
-        again._engine.counters[0] = snapshot["start"]["drawn"]
-        again._begin(again._read_deal(snapshot["start"]))
-        for number, action in enumerate(snapshot["actions"], 1):
+        start, (key, _), truncated = snapshot["start"], read_stream(snapshot), read_flag(snapshot, "truncated")
+        deal = self._read_deal(start)
+        again = self._twin()
+        again.max_cycles, again.render_mode, again._refuse_illegal = None, None, True
+        again._engine.streams[0] = key
+        again._engine.counters[0] = read_count("the snapshot's drawn of its start", start.get("drawn"))
+        again._begin(None, deal)
+        most = self.variant.turn_limit * MOST_STEPS_OF_A_TURN
+        for number, action in enumerate(read_list(snapshot, "actions", most), 1):
             try:
+                if type(action) is not int or again._ended:
+                    raise ValueError("it is no whole number, or the game is over")
                 again.step(action)
             except (ValueError, TypeError) as error:
                 raise ValueError(f"the snapshot's decision {number} can't be played: {error}") from error
+        if truncated and not again._ended:
+            if again._engine.state.stage[0] != DRAW or again._engine.state.turns[0] == 0:
+                raise ValueError("the snapshot says truncated, but a game is cut off at the end of a turn")
+            again._cut_off = True
+            again._end()
         check_position(snapshot, again.snapshot())
-        again.render_mode, again._refuse_illegal, again._canvas = self.render_mode, self._refuse_illegal, self._canvas
-        self.__dict__.update(again.__dict__)
+        again.max_cycles, again.render_mode, again._refuse_illegal = self.max_cycles, self.render_mode, self._refuse_illegal
+        self._become(again)
 
-    def _begin(self, deal: Deal | None) -> None:
+    @property
+    def _ended(self) -> bool:
+        """The game is over, whoever was told so."""
+        return self._cut_off or bool(self._engine.state.stage[0] == OVER)
+
+    def _begin(self, seed: int | None, deal: Deal | None) -> None:
         engine = self._engine
+        if seed is not None:
+            engine.seed(seed)
         engine.start(starts=None if deal is None else [deal])
         cards = "".join(LETTERS[kind] for kind in engine.state.draw[0][::-1])
         self._start = {"cards": cards, "first": int(engine.state.player[0]), "drawn": int(engine.counters[0])}
-        self._played, self._all_seen = [], False
+        self._played, self._all_seen, self._cut_off = [], False, False
+        self._replaced = [False] * self.variant.players
         self._see_all()
-        self.agents = self.possible_agents[:]
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self.terminations = dict.fromkeys(self.agents, False)
-        self.truncations = dict.fromkeys(self.agents, False)
-        self.agent_selection = self.possible_agents[actor(engine.state, 0)]
+        self._agents = self._names[:]
+        self.rewards = dict.fromkeys(self._agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self._agents, 0.0)
+        self.terminations = dict.fromkeys(self._agents, False)
+        self.truncations = dict.fromkeys(self._agents, False)
+        self.agent_selection = self._names[actor(engine.state, 0)]
         self._skip_agent_selection = None
         self.infos = {agent: self._info(p) for agent, p in self._seats.items()}
 
@@ -266,25 +280,32 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
         return mask
 
     def _info(self, p: int) -> dict[str, Any]:
-        return {"action_mask": self._mask(p), "illegal_action": False, "placement": 0}
+        return {"action_mask": self._mask(p), "illegal_action": self._replaced[p], "placement": 0}
 
     def _end(self) -> None:
         """All agents end together; the one after who decided last is the first to be told."""
-        outcome = self._engine.outcome
-        decided = bool(outcome.finish.any())
+        self._see_all()
+        finish: list[int] = self._engine.outcome.finish[:, 0].tolist()
+        decided = any(finish)
         for agent, p in self._seats.items():
-            self.rewards[agent] = float(outcome.reward[p, 0])
-            self._cumulative_rewards[agent] += self.rewards[agent]
+            self.rewards[agent] = self._pays[finish[p]]
+            self._cumulative_rewards[agent] = self._cumulative_rewards.get(agent, 0.0) + self.rewards[agent]
             self.terminations[agent], self.truncations[agent] = decided, not decided
-            self.infos[agent] = {**self.infos[agent], "action_mask": self._mask(p), "placement": int(outcome.finish[p, 0])}
+            self.infos[agent] = {**self._info(p), "placement": finish[p]}
         last = self._seats[self.agent_selection]
-        self.agent_selection = self.possible_agents[(last + 1) % self.variant.players]
+        self.agent_selection = self._names[(last + 1) % self.variant.players]
 
-    def _read_deal(self, deal: Mapping[str, Any]) -> Deal:
-        try:
-            cards, first = parse_cards(self.variant, deal["cards"]), index(deal["first"])
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"a deal is {{'cards': '0S47...', 'first': 0}}, not {deal!r}") from error
+    def _read_deal(self, deal: Any) -> Deal:
+        if (
+            not isinstance(deal, Mapping)
+            or not {"cards", "first"} <= deal.keys() <= {"cards", "first", "drawn"}
+            or not isinstance(deal["cards"], str)
+        ):
+            raise ValueError(f"a deal is {{'cards': '0S47...', 'first': 0}}, not {short(deal)}")
+        if len(deal["cards"]) > 2 * self.variant.cards:
+            raise ValueError(f"a deal of {self.variant} has {self.variant.cards} cards, not {len(deal['cards'])}")
+        first = whole_number("the first player of a deal", deal["first"], 0, self.variant.players - 1)
+        cards = parse_cards(self.variant, deal["cards"])
         check_deal(self.variant, cards, first)
         return Deal(cards, first)
 
@@ -295,6 +316,7 @@ _SNAPSHOT_KEYS = {
 }
 
 
+@suggesting
 def raw_env(
     players: int = 4,
     level: int = 1,
@@ -309,6 +331,7 @@ def raw_env(
     turn_limit: int = 500,
     illegal_action: IllegalAction | str = IllegalAction.LOWEST,
     variant: Variant | str | None = None,
+    max_cycles: int | None = None,
     render_mode: str | None = None,
 ) -> SharksAreWildEnv:
     """Sharks are Wild as a PettingZoo AEC environment.
@@ -327,6 +350,8 @@ def raw_env(
         illegal_action: "lowest": an illegal action is replaced by the legal one with the lowest number and flagged in the infos;
             "raise": an error.
         variant: a `Variant` or its name, in place of all options above but `illegal_action`.
+        max_cycles: turns after which the game is cut off, undecided: truncated, reward 0. Unlike `turn_limit` it is no rule of the
+            game: observations don't show it, and it may be written at any time.
         render_mode: None, "ansi", "rgb_array" or "human".
 
     Returns:
@@ -334,20 +359,22 @@ def raw_env(
 
     Raises:
         ValueError: an option is none of those that it may be, or the options make no game.
+        TypeError: there is no option of that name, or `variant` is neither a name nor a variant.
     """
     named = Variant(players, level, numbers, sharks, octopuses, dolphins, hand, run, coins, turn_limit)
     if variant is None:
         variant = named
     elif named != Variant(4):
-        raise ValueError(f"variant={str(variant)!r} already says what the options of the game would; give one or the other")
+        raise ValueError(f"variant={short(str(variant))} already says what the options of the game would; give one or the other")
     variant = parse_variant(variant) if isinstance(variant, str) else variant
-    if render_mode not in (None, *SharksAreWildEnv.metadata["render_modes"]):
-        raise ValueError(f"render_mode is None or one of {SharksAreWildEnv.metadata['render_modes']}, not {render_mode!r}")
-    return SharksAreWildEnv(
-        variant, illegal_action=choice(IllegalAction, "illegal_action", illegal_action), render_mode=render_mode
-    )
+    if not isinstance(variant, Variant):
+        raise TypeError(
+            f"variant is the name of a variant of Sharks are Wild, such as 'sharks-4p-level1', or a Variant, not {short(variant)}"
+        )
+    return SharksAreWildEnv(variant, illegal_action=illegal_action, max_cycles=max_cycles, render_mode=render_mode)
 
 
+@taking_arguments_of(raw_env)
 def env(*args: Any, **kwargs: Any) -> AECEnv:
     """`raw_env`, with PettingZoo's checks that it is used in the right order."""
-    return OrderEnforcingWrapper(raw_env(*args, **kwargs))
+    return OrderEnforcedEnv(raw_env(*args, **kwargs))

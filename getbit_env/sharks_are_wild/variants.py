@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import choice
+from getbit_env.core.choices import choice, short, whole_number
 from getbit_env.sharks_are_wild.rules import DOLPHIN, NUMBER_KINDS, OCTOPUS, SHARK, STEAL, Rules, level_one_actions
 
 ID = "getbit/SharksAreWild-v0"  # of the environment; a new version when the same seed and actions give something else
@@ -62,9 +62,9 @@ class Variant:
     def __post_init__(self) -> None:
         for entry in dataclass_fields(self):
             value = getattr(self, entry.name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise ValueError(f"{entry.name} is a whole number, not {value!r}")
-            object.__setattr__(self, entry.name, int(value))
+            if entry.name == "players" and isinstance(value, str):
+                raise ValueError(f"players is 2 to 4, not {short(value)}; the name of a variant goes into variant={short(value)}")
+            object.__setattr__(self, entry.name, whole_number(entry.name, value))
         for name, (least, most) in _BOUNDS.items():
             if not least <= getattr(self, name) <= most:
                 raise ValueError(f"{name} is {least} to {most}, not {getattr(self, name)}")

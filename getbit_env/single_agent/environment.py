@@ -14,6 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from getbit_env.core.choices import reset_options, seed_or_none, short, whole_number
 from getbit_env.core.spec import Dynamics
 from getbit_env.game_registry import find_game
 from getbit_env.single_agent.batch import Opponents, seat_opponents
@@ -61,11 +62,14 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         self.game_spec = find_game(game)
         self.multi_agent_env = self.game_spec.make_env(render_mode=render_mode, **options)
+        self.metadata = copy.deepcopy(self.metadata)  # its own, since the class hands its dict out
         self.layout, self.render_mode = self.multi_agent_env.layout, render_mode
         variant = self.multi_agent_env.variant
         others = variant.players - 1
-        if seat is not None and not 0 <= seat <= others:
-            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {seat}")
+        try:
+            seat = None if seat is None else whole_number("seat", seat, 0, others)
+        except ValueError:
+            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {short(seat)}") from None
         agents = seat_opponents(next(iter(self.game_spec.bots)) if opponents is None else opponents, self.layout)
         self._at_once = self.game_spec.dynamics == Dynamics.SIMULTANEOUS
         if len(agents) == 1 and not self._at_once:
@@ -75,21 +79,39 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._seat = seat
         self._seeded = False
         self._over = True
+        self._chosen: dict[str, Any] | None = None  # what the others play in this round, where all decide at once
         self.observation_space = spaces.Box(0, 1, (self.layout.size,), np.float32)
         self.action_space = spaces.Discrete(variant.actions)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin a game; `options` are those of the environment's reset. The others play until the learner has a decision."""
+        """Begin a game. The others play until the learner has a decision.
+
+        Args:
+            seed: fixes this game and those that follow; without one the streams of the last seed go on.
+            options: those of the `reset` of the environment behind it.
+
+        Returns:
+            Observation and info of the learner.
+
+        Raises:
+            ValueError: the seed or an option is wrong. Nothing has happened then.
+        """
+        seed, options = seed_or_none(seed), dict(reset_options(options, "those of the game's own environment"))
+        before = copy.deepcopy(self._np_random), self._np_random_seed
         super().reset(seed=seed)
         players = self.multi_agent_env.variant.players
         drawn: list[Any] = [None] * (1 + len(self._opponents))
         if seed is not None or not self._seeded:
             drawn = self.np_random.integers(2**62, size=len(drawn)).tolist()
         next_seat = int(self.np_random.integers(players)) if self._seat is None else self._seat
-        begun = self.multi_agent_env.reset(seed=drawn[0], options=options)
-        self._seeded, self.seat = True, next_seat
+        try:
+            begun = self.multi_agent_env.reset(seed=drawn[0], options=options)
+        except BaseException:
+            self._np_random, self._np_random_seed = before
+            raise
+        self._seeded, self.seat, self._chosen = True, next_seat, None
         self._names = [f"player_{(next_seat + k) % players}" for k in range(players)]  # the learner first
         for agent, rows, its_seed in zip(self._opponents, self._rows, drawn[1:], strict=True):
             agent.reset(self.layout, np.ones(rows.stop - rows.start, np.bool_), its_seed)
@@ -106,13 +128,21 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
         Raises:
             RuntimeError: the game is over, or was not begun.
+            ValueError: the action is out of range, or (with `illegal_action="raise"`) illegal. Nothing has happened then.
+            TypeError: it is not a whole number.
         """
         if self._over:
             raise RuntimeError("the game is over, or was not begun: call reset()")
         return self._step_at_once(action) if self._at_once else self._step_in_turn(action)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """What the learner may do, `[A]`; all ones when its fate is decided."""
+        """What the learner may do, `[A]`; all ones when its fate is decided.
+
+        Raises:
+            RuntimeError: the environment was never reset.
+        """
+        if not self._seeded:
+            raise RuntimeError("call reset() before action_masks()")
         me = self._names[0]
         mask: NDArray[np.int8] = (self._seen[me] if self._at_once else self.multi_agent_env.observe(me))["action_mask"]
         return mask.astype(np.bool_)
@@ -126,9 +156,18 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.multi_agent_env.close()
 
     def _step_at_once(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        me, *others = self._names
-        playing = self.multi_agent_env.agents
-        actions = {me: action}
+        me = self._names[0]
+        if self._chosen is None:  # else the last step was refused, and the others don't choose again
+            self._chosen = self._choices_of_others()
+        self._seen, rewards, terminations, truncations, infos = self.multi_agent_env.step({**self._chosen, me: action})
+        self._chosen = None
+        self._over = terminations[me] or truncations[me]
+        info = {**infos[me], "seat": self.seat}
+        return self._seen[me]["observation"].copy(), rewards[me], terminations[me], truncations[me], info
+
+    def _choices_of_others(self) -> dict[str, Any]:
+        others, playing = self._names[1:], self.multi_agent_env.agents
+        actions: dict[str, Any] = {}
         for agent, rows in zip(self._opponents, self._rows, strict=True):
             names = others[rows]
             seen = np.zeros((len(names), self.layout.size), np.float32)
@@ -138,10 +177,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
                     seen[row], masks[row] = self._seen[name]["observation"], self._seen[name]["action_mask"]
             chosen = agent.act(seen, masks)
             actions |= {name: chosen[row] for row, name in enumerate(names) if name in playing}
-        self._seen, rewards, terminations, truncations, infos = self.multi_agent_env.step(actions)
-        self._over = terminations[me] or truncations[me]
-        info = {**infos[me], "seat": self.seat}
-        return self._seen[me]["observation"].copy(), rewards[me], terminations[me], truncations[me], info
+        return actions
 
     def _step_in_turn(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         env, me = self.multi_agent_env, self._names[0]

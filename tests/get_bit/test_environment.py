@@ -383,7 +383,7 @@ def test_aec_is_the_same_game() -> None:
             assert not truncation
             aec.step(actions[agent])
         seen, rewards, terminations, *_ = env.step(actions)
-        assert aec.unwrapped.snapshot() == env.snapshot()
+        assert aec.snapshot() == {**env.snapshot(), "agents": aec.agents, "chosen": []}
         for agent, end in terminations.items():
             if end:
                 assert aec.rewards[agent] == rewards[agent]
@@ -444,7 +444,7 @@ def test_nothing_hidden_shows_in_observations_masks_or_infos() -> None:
         ({"illegal_action": "ignore"}, "illegal_action is one of"),
         ({"three_player_ending": "literal"}, "for three players"),
         ({"render_mode": "vr"}, "render_mode is None or one of"),
-        ({"max_cycles": 0}, "max_cycles is at least 1"),
+        ({"max_cycles": 0}, "max_cycles is a whole number, at least 1, or None for no limit, not 0"),
         ({"variant": "4p-half", "half_limbs": True}, "already says what half_limbs would"),
         ({"variant": "5p", "players": 3}, "has 5 players, not 3"),
         ({"variant": "4x"}, "no variant '4x'"),
