@@ -116,7 +116,7 @@ def report(result: TournamentResult, ratings: dict[str, Rating]) -> str:
     share = 1 / result.players
     width = max(len(name) for name in result.agents)
     column = max(width, 21)
-    head = f"{result.settings['variant']}, {result.matches[0].games or result.settings['lines'] * result.players} games a table"
+    head = f"{result.settings['variant']}, {result.matches[0].games or result.settings['starts'] * result.players} games a table"
     rows = [
         head + f", 95 % intervals over starting lines; the equal share is {share:.3f}",
         "",

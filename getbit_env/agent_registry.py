@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.choices import did_you_mean
@@ -17,6 +18,7 @@ from getbit_env.network import POLICY_FILE, load_network
 PACKAGE = Path(__file__).parent
 # In a wheel the trained agents lie inside the package; in a checkout they stay where they are made.
 SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent / "agents"
+LONGEST = 80  # letters of a name that a message repeats
 
 
 def shipped_agents() -> list[str]:
@@ -24,7 +26,7 @@ def shipped_agents() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED.glob(f"*/{POLICY_FILE}"))
 
 
-def load_agent(agent: str | os.PathLike[str] | Agent) -> Agent:
+def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -> Agent:
     """The agent that a name stands for.
 
     Args:
@@ -39,18 +41,37 @@ def load_agent(agent: str | os.PathLike[str] | Agent) -> Agent:
               (`getbit_env.get_bit.recall.PerfectRecall`);
             - an agent, which is returned as it is.
 
+            A `pathlib.Path` is a folder or file, also if a bot has the same name.
+        modules: whether `module:attribute` may be imported, which runs its code. Pass False for a name that comes out of a file:
+            all else runs no code of others (`docs/trust.md`).
+
     Returns:
         An agent, not yet reset.
 
     Raises:
-        ValueError: nothing is called so, or it is no agent, or a file that can't be used; the message says what was looked for.
+        ValueError: nothing is called so, or it is no agent, or a file that can't be used, or a module where none may be imported;
+            the message says what was looked for.
         TypeError: it is neither a name nor an agent.
     """
-    if isinstance(agent, Agent) and not isinstance(agent, type):
+    if is_agent(agent):
         return agent
     if not isinstance(agent, str | os.PathLike):
         raise TypeError(f"an agent is given by its name, or as an object with `reset` and `act`, not as {_described(agent)}")
-    return _load_named(os.fspath(agent))
+    return _load_named(text_of(agent), modules)
+
+
+def is_agent(agent: object) -> TypeGuard[Agent]:
+    """Whether an object is an agent, rather than a class of agents or anything else."""
+    return isinstance(agent, Agent) and not isinstance(agent, type)
+
+
+def text_of(agent: str | os.PathLike[str]) -> str:
+    """The name that `load_agent` reads: a text as it is; a path so that it is not taken for a bot, or for `module:attribute`."""
+    if isinstance(agent, str):
+        return agent
+    path = os.fsdecode(agent)
+    alone = os.sep not in path or ":" in path
+    return os.path.join(os.curdir, path) if alone and not os.path.isabs(path) else path
 
 
 def load_opponent(agent: str | os.PathLike[str] | Agent, layout: Layout) -> Agent:
@@ -60,7 +81,7 @@ def load_opponent(agent: str | os.PathLike[str] | Agent, layout: Layout) -> Agen
         ValueError: it can't.
     """
     loaded = load_agent(agent)
-    check_plays(loaded, layout, agent if isinstance(agent, str) else None)
+    check_plays(loaded, layout, text_of(agent) if isinstance(agent, str | os.PathLike) else None)
     return loaded
 
 
@@ -74,37 +95,123 @@ def check_plays(agent: Agent, layout: Layout, name: str | None = None) -> None:
     game = game_of(layout.variant)
     its_game = getattr(agent, "game", game.id)
     if its_game != game.id:
-        raise ValueError(f"agent {name!r} plays {find_game(its_game)}, but {layout.variant} is a variant of {game}")
+        title = find_game(its_game) if its_game in game_ids() else repr(its_game)
+        raise ValueError(f"agent {_short(name)} plays {title}, but {layout.variant} is a variant of {game}")
     check = getattr(agent, "check_layout", None)
-    if check is not None:
+    if check is None:
+        return
+    try:
         check(layout)
+    except ValueError:
+        raise
+    except Exception as error:  # such as a file that it plays from and that is not there
+        raise ValueError(f"agent {_short(name)} can't play {layout.variant}: {_said(error)}") from error
 
 
-def check_agents(agents: Mapping[str, Agent], variant: Variant) -> None:
+def check_agents(agents: Mapping[str, Agent], variant: Variant) -> dict[str, Any]:
     """Refuse agents that can't play a variant, before anything is played: each is asked with the observation that it wants.
 
+    Returns:
+        The options of the observation that each wants, by name.
+
     Raises:
-        ValueError: with the name of the first one, and the reason.
+        ValueError: with the name of the first one that can't, and the reason.
     """
     game = game_of(variant)
+    wanted = {name: getattr(agent, "options", None) for name, agent in agents.items()}
     for name, agent in agents.items():
-        options = getattr(agent, "options", None)
+        options = wanted[name]
         fits = options is None or isinstance(options, game.options)
         check_plays(agent, game.make_layout(variant, options if fits else None), name)
         if not fits:
-            raise ValueError(f"agent {name!r} wants to see {options}, which {game} does not have")
-        secret = [option for option in game.secret_options if getattr(options, option, False)]
-        if secret:
-            raise ValueError(f"agent {name!r} wants to see {', '.join(secret)}, which the rules of {variant} hide from players")
+            raise ValueError(f"agent {_short(name)} wants to see {options!r}, which {game} does not have")
+        if secret := [] if options is None else _secrets(game, variant, options):
+            raise ValueError(
+                f"agent {_short(name)} wants to see {', '.join(secret)}, which the rules of {variant} hide from players: "
+                "it can be studied in training, and plays in no match"
+            )
+        wanted[name] = game.options() if options is None else options
+    return wanted
 
 
-def _load_named(name: str) -> Agent:
+def _secrets(game: GameSpec, variant: Variant, options: Any) -> list[str]:
+    """Options that make an observation show what the rules hide; not where the rules show it anyway."""
+    view = game.make_layout(variant, options).view
+    asked = [name for name in game.secret_options if getattr(options, name, False)]
+    return [name for name in asked if game.make_layout(variant, type(options)(**{**vars(options), name: False})).view != view]
+
+
+def content_digest(name: str, variant: Variant) -> str | None:
+    """Digest of what an agent plays from, if its name alone does not say that: results of one content don't hold for another.
+
+    It covers weights, stored results, and the file of a module, but not what that module imports or reads (`is_code`).
+
+    Args:
+        name: as `load_agent` knows it.
+        variant: what it is to play.
+
+    Returns:
+        Some hex digits, or None for a bot, which the version of the package tells apart.
+
+    Raises:
+        ValueError: it plays from a file that can't be read.
+    """
+    _, name = _unwrapped(name)
     game = game_named(name)
-    before, colon, rest = name.partition(":")
-    wrappers = {key: made for one in map(find_game, _imported(game)) for key, made in one.agent_wrappers.items()}
-    if colon and before in wrappers:
-        wrapped: Agent = _attribute(wrappers[before])(_load_named(rest))
-        return wrapped
+    if name in game.bots:
+        return None
+    if name in shipped_agents():
+        files = [SHIPPED / name / POLICY_FILE]
+    elif name in game.named_agents:
+        agent = _attribute(game.named_agents[name])()
+        files = agent.files(variant) if hasattr(agent, "files") else []
+    elif _is_folder(name):
+        files = [Path(name) / POLICY_FILE]
+    elif _loader_of_file(name):
+        files = [Path(name)]
+    else:
+        module = importlib.import_module(name.partition(":")[0])
+        files = [Path(module.__file__)] if getattr(module, "__file__", None) else []  # type: ignore[arg-type]  # not None
+    digest = hashlib.sha256()
+    for file in files:
+        try:
+            digest.update(file.read_bytes())
+        except OSError as error:
+            raise ValueError(f"agent {_short(name)} plays from {file}, which can't be read: {error.strerror}") from error
+    return digest.hexdigest()[:16] if files else None
+
+
+def is_code(name: str) -> bool:
+    """Whether a name is `module:attribute`: what such an agent plays can change without a file that can be looked at."""
+    _, name = _unwrapped(name)
+    game = game_named(name)
+    known = name in game.bots or name in game.named_agents or name in shipped_agents()
+    return ":" in name and not known and not _is_folder(name) and not _loader_of_file(name)
+
+
+def _unwrapped(name: str) -> tuple[list[str], str]:
+    """What is put around an agent, the outermost first, as `module:attribute`, and the name of the agent within."""
+    around: list[str] = []
+    while True:
+        before, colon, rest = name.partition(":")
+        wrapper = game_named(name).agent_wrappers.get(before) if colon else None
+        if wrapper is None:
+            return around, name
+        if not around or around[-1] != wrapper:  # to remember twice is to remember
+            around.append(wrapper)
+        name = rest
+
+
+def _load_named(name: str, modules: bool) -> Agent:
+    around, within = _unwrapped(name)
+    agent = _load_unwrapped(within, modules)
+    for wrapper in reversed(around):
+        agent = _attribute(wrapper)(agent)
+    return agent
+
+
+def _load_unwrapped(name: str, modules: bool) -> Agent:
+    game = game_named(name)
     if name in game.bots:
         return game.bots[name]()
     if name in shipped_agents():
@@ -112,34 +219,61 @@ def _load_named(name: str) -> Agent:
     if name in game.named_agents:
         made: Agent = _attribute(game.named_agents[name])()
         return made
-    path = Path(name)
-    try:
-        is_folder = path.is_dir()
-    except (OSError, ValueError):  # a name that no file can have
-        is_folder = False
-    if is_folder:
-        if not (path / POLICY_FILE).exists():
-            raise ValueError(f"agent {name!r}: the folder holds no {POLICY_FILE}; a run writes it at its first evaluation")
-        return load_network(path / POLICY_FILE, path.resolve().name)
-    if path.suffix in game.agent_files:
-        try:
-            loaded: Agent = _attribute(game.agent_files[path.suffix])(path)
-        except FileNotFoundError as error:
-            raise ValueError(f"agent {name!r}: there is no such file; `python -m eval.exploitability --save` writes one") from error
-        return loaded
+    if _is_folder(name):
+        file = Path(name) / POLICY_FILE
+        if not file.exists():
+            raise ValueError(f"agent {_short(name)}: the folder holds no {POLICY_FILE}; a run writes it at its first evaluation")
+        return load_network(file, name)
+    if loader := _loader_of_file(name):
+        return _load_file(name, loader)
+    module, colon, attribute = name.partition(":")
+    if colon and not modules:
+        raise ValueError(f"agent {_short(name)} is code, and names that come out of a file run none (docs/trust.md)")
     if colon:
-        return _import_agent(name, before, rest)
+        return _import_agent(name, module, attribute)
+    raise ValueError(_unknown(name, game))
+
+
+def _unknown(name: str, game: GameSpec) -> str:
+    if name.endswith(".safetensors"):
+        return f"agent {_short(name)}: a stored policy is named by its folder, in which it is called {POLICY_FILE}"
+    if os.sep in name:
+        return f"agent {_short(name)}: there is no such folder"
+    games = [find_game(game_id) for game_id in game_ids()]
     known = [*game.bots, *shipped_agents(), *game.named_agents]
-    raise ValueError(
-        f"no agent {name[:80]!r}{did_you_mean(name, known)}; there are {', '.join(known)}, folders of runs, "
-        f"{', '.join(f'files *{suffix}' for suffix in game.agent_files)}{', ' * bool(game.agent_files)}"
-        f"module:attribute, and {', '.join(f'{key}:' for key in wrappers)} before one of these"
-    )
+    suffixes = [f"files *{suffix}" for one in games for suffix in one.agent_files]
+    wrappers = [f"{wrapper}:" for one in games for wrapper in one.agent_wrappers]
+    near = did_you_mean(name[:LONGEST], [*known, *(bot for one in games for bot in one.bots)])
+    listed = [*known, "folders of runs", *suffixes, "module:attribute"]
+    before = f", and {', '.join(wrappers)} before one of these" if wrappers else ""
+    return f"no agent {_short(name)}{near or ';'} there are {', '.join(listed)}{before}"
 
 
-def _imported(game: GameSpec) -> list[str]:
-    """The ids of the game that a name belongs to, and of the first one, whose prefix is empty."""
-    return list(dict.fromkeys([game.id, game_ids()[0]]))
+def _is_folder(name: str) -> bool:
+    """Whether a name is that of a folder; an empty one, and one that no file can have, is not."""
+    try:
+        return bool(name) and Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _loader_of_file(name: str) -> str | None:
+    """What loads the file of this name, as `module:attribute`, if some game stores agents in files of its kind."""
+    suffix = Path(name).suffix
+    games = map(find_game, game_ids()) if suffix else ()
+    return next((game.agent_files[suffix] for game in games if suffix in game.agent_files), None)
+
+
+def _load_file(name: str, loader: str) -> Agent:
+    try:
+        loaded: Agent = _attribute(loader)(Path(name))
+    except FileNotFoundError as error:
+        raise ValueError(
+            f"agent {_short(name)}: there is no such file; `python -m eval.exploitability --save` writes one"
+        ) from error
+    except (OSError, ValueError) as error:  # it can't be read, or its name is none that a file can have
+        raise ValueError(f"agent {_short(name)} can't be loaded: {_said(error)}") from error
+    return loaded
 
 
 def _attribute(entry_point: str) -> Any:
@@ -151,18 +285,34 @@ def _attribute(entry_point: str) -> Any:
 
 
 def _import_agent(name: str, module: str, attribute: str) -> Agent:
+    if not all(part.isidentifier() for part in [*module.split("."), *attribute.split(".")]):
+        raise ValueError(f"agent {_short(name)} is no module:attribute of Python, and no file or folder is called so")
     try:
         found: Any = importlib.import_module(module)
-    except (ImportError, ValueError, TypeError) as error:  # ValueError and TypeError: a name that no module can have
-        raise ValueError(f"agent {name!r}: module {module!r} can't be imported: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever its code does
+        raise ValueError(f"agent {_short(name)}: module {module!r} can't be imported: {_said(error)}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise ValueError(f"agent {name!r}: {found!r} has no attribute {part!r}")
+            raise ValueError(f"agent {_short(name)}: {found!r} has no attribute {part!r}{did_you_mean(part, dir(found))}")
         found = getattr(found, part)
-    agent = found if isinstance(found, Agent) and not isinstance(found, type) else found() if callable(found) else found
-    if not isinstance(agent, Agent):
-        raise ValueError(f"agent {name!r} gives {agent!r}, which has no `reset` and `act` (see getbit_env.core.agent.Agent)")
+    if not is_agent(found) and callable(found):
+        try:
+            found = found()
+        except (Exception, SystemExit) as error:
+            raise ValueError(f"agent {_short(name)}: {attribute}() raised {_said(error)}") from error
+    if not is_agent(found):
+        raise ValueError(f"agent {_short(name)} gives {found!r}, without `reset` and `act` (see getbit_env.core.agent.Agent)")
+    agent: Agent = found
     return agent
+
+
+def _short(name: str) -> str:
+    """A name as a message quotes it."""
+    return repr(name if len(name) <= LONGEST else f"{name[:LONGEST]}…")
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:300] if str(error) else type(error).__name__
 
 
 def _described(value: Any) -> str:
@@ -173,4 +323,4 @@ def _described(value: Any) -> str:
         return "a model of Stable-Baselines3: make an agent of it with getbit_env.sb3.network_of"
     if callable(value):
         return f"the function {getattr(value, '__name__', value)!r}: `module:function` names one that makes an agent"
-    return repr(value)
+    return repr(value)[:200]

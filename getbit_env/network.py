@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,14 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
+from getbit_env.core.choices import options_from
+from getbit_env.core.files import write_whole
 from getbit_env.core.sampling import sample
 from getbit_env.core.spec import Layout, Variant
 from getbit_env.core.streams import game_streams
 from getbit_env.game_registry import find_variant, game_of
 
 POLICY_FILE = "policy.safetensors"
+ACTIVATION = "tanh"
+LARGEST_WEIGHT = 1e30  # sums of larger ones can overflow, and a policy of NaN plays nothing
+
+Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
 class NetworkAgent:
@@ -33,7 +41,7 @@ class NetworkAgent:
 
     def __init__(
         self,
-        layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
+        layers: Layers,
         variant: Variant,
         options: Any = None,
         *,
@@ -43,9 +51,13 @@ class NetworkAgent:
         """Make the policy.
 
         Raises:
-            ValueError: the layers don't fit each other, or the observation and the actions of the variant.
+            ValueError: the layers don't fit each other, or the observation and the actions of the variant; or weights are not
+                float32, or NaN, or infinite; or the options are those of another game.
         """
         game = game_of(variant)
+        _check_layers(layers)
+        if options is not None and not isinstance(options, game.options):
+            raise ValueError(f"observations of {variant} have the options {game.options()}, not {options!r}")
         self.name, self.variant, self.options = name, variant, options or game.options()
         self.game = game.id
         self.layers, self.about = layers, about or {}
@@ -113,42 +125,108 @@ class NetworkAgent:
         return f"NetworkAgent({self.name!r}, {self.variant})"
 
 
+def _check_layers(layers: Layers) -> None:
+    """Refuse layers that no network has.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    if not layers:
+        raise ValueError("a network has one layer or more, this has none")
+    for k, (weight, bias) in enumerate(layers):
+        if weight.ndim != 2 or bias.shape != weight.shape[:1]:
+            raise ValueError(f"layer {k} has weights {list(weight.shape)} and bias {list(bias.shape)}, not [out, in] and [out]")
+        for what, values in (("weights", weight), ("bias", bias)):
+            if values.dtype != np.float32:
+                raise ValueError(f"layer {k} has {what} of {values.dtype}, not float32")
+            if values.size and not np.abs(values).max() < LARGEST_WEIGHT:  # so written, NaN is refused as well
+                raise ValueError(f"layer {k} has {what} that are NaN, infinite, or larger than {LARGEST_WEIGHT:g}")
+
+
 def save_network(path: Path, agent: NetworkAgent) -> None:
-    """Write a policy that `load_network` reads. The file appears whole or not at all."""
+    """Write a policy that `load_network` reads. The file appears whole or not at all; equal policies give equal bytes.
+
+    Raises:
+        OSError: it can't be written.
+    """
     tensors = {}
     for k, (weight, bias) in enumerate(agent.layers):
-        tensors[f"{k}.weight"], tensors[f"{k}.bias"] = (
-            np.ascontiguousarray(weight, np.float32),
-            np.ascontiguousarray(bias, np.float32),
-        )
-    fixed = {
+        tensors[f"{k}.weight"], tensors[f"{k}.bias"] = weight, bias
+    about = {key: str(value) for key, value in agent.about.items()} | {
         "env": game_of(agent.variant).id,
         "variant": agent.variant.name,
-        "options": json.dumps(agent.options.__dict__),
-        "activation": "tanh",
+        "options": json.dumps(asdict(agent.options)),
+        "activation": ACTIVATION,
     }
-    temporary = path.with_suffix(".part")
-    save_file(tensors, temporary, {**agent.about, **fixed})
-    temporary.replace(path)
+    content = _safetensors(tensors, about)
+    write_whole(path, lambda part: part.write_bytes(content))
+
+
+def _safetensors(tensors: Mapping[str, NDArray[np.float32]], about: Mapping[str, str]) -> bytes:
+    """A file of safetensors. The library writes the metadata in an order that differs from process to process."""
+    header: dict[str, Any] = {"__metadata__": dict(sorted(about.items()))}
+    parts, end = [], 0
+    for name in sorted(tensors):
+        parts.append(np.ascontiguousarray(tensors[name], "<f4").tobytes())
+        begin, end = end, end + len(parts[-1])
+        header[name] = {"dtype": "F32", "shape": list(tensors[name].shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([struct.pack("<Q", len(text)), text, *parts])
 
 
 def load_network(path: Path, name: str) -> NetworkAgent:
     """Read a policy; nothing in the file is executed.
 
     Raises:
+        FileNotFoundError: there is no such file.
         ValueError: the file is damaged, no policy, or one of another version of the environment.
     """
     try:
         with safe_open(path, framework="numpy") as file:
             about = file.metadata() or {}
-            layers = [(file.get_tensor(f"{k}.weight"), file.get_tensor(f"{k}.bias")) for k in range(len(file.keys()) // 2)]
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged or holds no policy: {error}") from error
-    try:
-        variant = find_variant(about.get("variant", ""))
-    except ValueError as error:
-        raise ValueError(f"{path} holds a policy of no known game: {error}") from error
+            layers = _read_layers(file)
+        return _agent(about, layers, name)
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"{path} is damaged or holds no policy: {_cut(str(error))}") from error
+
+
+def _read_layers(file: Any) -> Layers:
+    """The layers of an open file: tensors `0.weight`, `0.bias`, `1.weight`, ..., and nothing else."""
+    names = set(file.keys())
+    wanted = [(f"{k}.weight", f"{k}.bias") for k in range((len(names) + 1) // 2)]
+    if missing := [name for layer in wanted for name in layer if name not in names]:
+        raise ValueError(f"it lacks {missing[0]}" + (f", and has {_cut(min(names))}" if names else ""))
+    if not names:
+        raise ValueError("it holds no tensors")
+    if extra := sorted(names.difference(*wanted)):
+        raise ValueError(f"it holds {_cut(extra[0])}, which no policy has")
+    for name in sorted(names):
+        if (dtype := file.get_slice(name).get_dtype()) != "F32":
+            raise ValueError(f"{name} holds numbers of {dtype}, not F32")
+    return [(file.get_tensor(weight), file.get_tensor(bias)) for weight, bias in wanted]
+
+
+def _agent(about: dict[str, str], layers: Layers, name: str) -> NetworkAgent:
+    """The agent of a file's metadata and layers."""
+    if lacking := [key for key in ("env", "variant", "options", "activation") if key not in about]:
+        raise ValueError(f"it does not say its {lacking[0]}")
+    variant = find_variant(about["variant"])
     game = game_of(variant)
-    if about.get("env") != game.id or about.get("activation") != "tanh":
-        raise ValueError(f"{path} holds a policy of {about.get('env', 'no known environment')}, this is {game.id}")
-    return NetworkAgent(layers, variant, game.options(**json.loads(about["options"])), name=name, about=about)
+    if about["env"] != game.id:
+        raise ValueError(f"it was trained in {about['env']}, this is {game.id}")
+    if about["activation"] != ACTIVATION:
+        raise ValueError(f"its activation is {about['activation']}, not {ACTIVATION}")
+    try:
+        given = json.loads(about["options"])
+        if not isinstance(given, dict):
+            raise ValueError(f"they are {given!r}")
+        options = options_from(game.options, given)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"its options are none of an observation of {game}: {error}") from error
+    return NetworkAgent(layers, variant, options, name=name, about=about)
+
+
+def _cut(text: str) -> str:
+    """A text out of a file, for a message."""
+    return text if len(text) <= 300 else f"{text[:300]}…"

@@ -73,7 +73,7 @@ def test_a_figure_that_took_time_is_told_even_if_the_responder_can_not_be_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    (tmp_path / POLICY_FILE.replace(".safetensors", ".part")).mkdir()
+    (tmp_path / POLICY_FILE).mkdir()
     for folder in (tmp_path / "file" / "within", tmp_path):
         arguments = ["lowest", "--variant", TINY, "--frames", "1", "--starts", "120", "--save", str(folder)]
         assert main(arguments) == 1

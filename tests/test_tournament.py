@@ -209,7 +209,7 @@ def test_the_command_names_its_folder_by_what_it_plays(
         (["random"], "two or more agents"),
         (["random", "rando"], "no agent 'rando'"),
         (["random", "lowest", "--players", "9"], "players is 2 to 7"),
-        (["random", "lowest", "--players", "3", "--variant", "4p"], "--players 3 and --variant 4p contradict each other"),
+        (["random", "lowest", "--players", "3", "--variant", "4p"], "--variant 4p already says what --players would"),
         (["random", "lowest", "--variant", "four"], "no variant 'four'"),
         (["random", "lowest", "--starts", "2"], "starts is 4 or more"),
         (["random", "equilibrium", "--players", "2"], "`python -m eval.solve` makes it"),

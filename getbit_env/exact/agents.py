@@ -14,7 +14,7 @@ from getbit_env.core.streams import game_streams
 from getbit_env.exact.best_response import low_bit
 from getbit_env.exact.many_players import ManySolution, load_many
 from getbit_env.exact.positions import AT_ONCE, Positions, check_numbered, expand
-from getbit_env.exact.stored_results import StoredResultError, load_result, save_result
+from getbit_env.exact.stored_results import StoredResultError, load_result, save_result, solution_path
 from getbit_env.exact.two_players import Solution, Stage, load_solution, new_stage, solve_position
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import ID, Variant
@@ -53,12 +53,14 @@ class PositionAgent:
         """See `getbit_env.core.agent.Agent`.
 
         Raises:
-            ValueError: the layout is not the default one of a face-up game.
+            ValueError: the layout is not the default one of a face-up game, or the agent has nothing to say on the variant.
+            FileNotFoundError: the variant has yet to be solved.
         """
         if layout.options != Options() or layout.variant.memory:
             raise ValueError(
                 f"{type(self).__name__} reads the default observation of a face-up game, not {layout.variant} with {layout.options}"
             )
+        self.positions_of(layout.variant)
 
     def positions_of(self, variant: Variant) -> Positions:
         """Get ready for a variant."""
@@ -207,6 +209,10 @@ class Equilibrium(PositionAgent):
         """
         self._given = solution
         self._strategies: Strategies | ManySolution | None = Strategies(solution) if isinstance(solution, Solution) else solution
+
+    def files(self, variant: Variant) -> list[Path]:
+        """What it reads to play a variant."""
+        return [] if self._given is not None else [solution_path(variant)]
 
     def positions_of(self, variant: Variant) -> Positions:
         """See `PositionAgent`."""
