@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle, pairwise, permutations, product
@@ -14,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from getbit_env.core import compiled as _compiled
+from getbit_env.core import action_sets, streams
 from getbit_env.core.streams import game_streams
 from getbit_env.get_bit import observations, rules
 from getbit_env.get_bit.engine import Engine
@@ -23,25 +21,15 @@ from getbit_env.get_bit.observations import Layout, Options, new_record, new_wor
 from getbit_env.get_bit.rules import BLOCK, Games, Outcome, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant, parse_variant
 from tests.get_bit.play import copy_of, line_of, random_cards
+from tests.plain_python import plain_copies
 
 clause = pytest.mark.clause
 
 
 @pytest.fixture(scope="module")
-def plain() -> Iterator[tuple[ModuleType, ModuleType]]:
+def plain() -> list[ModuleType]:
     """`rules` and `observations` as Python runs them, without the compiler."""
-    with pytest.MonkeyPatch.context() as patch:
-        for decorator in ("kernel", "lean_kernel", "inlined", "part"):
-            patch.setattr(_compiled, decorator, lambda function: function)
-        modules = []
-        for module in (rules, observations):
-            spec = importlib.util.spec_from_file_location(module.__name__ + "_plain", module.__file__)
-            modules.append(importlib.util.module_from_spec(spec))
-            patch.setitem(sys.modules, spec.name, modules[-1])  # dataclasses look there
-            spec.loader.exec_module(modules[-1])
-        assert hasattr(play_round, "py_func")
-        assert not any(hasattr(thing, "py_func") for module in modules for thing in vars(module).values())
-        yield tuple(modules)
+    return plain_copies(streams, action_sets, rules, observations)[2:]
 
 
 class Played(NamedTuple):
