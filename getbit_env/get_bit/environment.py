@@ -203,7 +203,7 @@ class GetBitParallelEnv(Rendered, ParallelEnv):  # type: ignore[misc]  # Petting
         """The whole position, for centralised critics: `state_layout.size` entries float32, as `player_0` would see it in the
         face-up game with identities and the last cards shown.
         """
-        position: NDArray[np.float32] = self._engine.look(self.state_layout)[0, 0]
+        position: NDArray[np.float32] = self._engine.observe_as(self.state_layout)[0, 0]
         return position
 
     def snapshot(self) -> dict[str, Any]:

@@ -173,7 +173,7 @@ class SharksAreWildEnv(Rendered, AECEnv):  # type: ignore[misc]  # PettingZoo sh
         """The whole position but the order of the piles, for centralised critics: `state_layout.size` entries float32, as
         `player_0` would see it with open hands.
         """
-        position: NDArray[np.float32] = self._engine.look(self.state_layout)[0, 0]
+        position: NDArray[np.float32] = self._engine.observe_as(self.state_layout)[0, 0]
         return position
 
     def snapshot(self) -> dict[str, Any]:

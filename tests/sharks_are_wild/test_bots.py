@@ -122,7 +122,7 @@ def test_monte_carlo_sees_a_win_and_a_threat() -> None:
         agent.reset(engine.layout, np.ones(1, bool), 1)
         action = int(agent.act(engine.observation[:, decides], engine.action_mask[:, decides])[0])
         assert print_action(variant, engine.state, action) == wanted
-    with pytest.raises(ValueError, match="worlds is at least 1"):
+    with pytest.raises(ValueError, match="determinizations is at least 1"):
         MonteCarlo(0)
 
 

@@ -32,7 +32,7 @@ def decide(module: ModuleType, engine: Engine, games, actions, streams, counters
     actions, counters = actions.copy(), counters.copy()
     pays = engine.variant.reward_of_finish().astype(np.float32)
     for start, stop in pairwise(cuts):
-        module.heed(engine.rules, games, actions, active, replaced, start, stop)
+        module.replace_illegal_actions(engine.rules, games, actions, active, replaced, start, stop)
         module.play(engine.rules, games, actions, active, streams, counters, pays, outcome, start, stop)
     return [*games, *outcome, actions, replaced, counters]
 
@@ -99,7 +99,7 @@ def test_plain_python_deals_sees_and_reads_the_same(name, plain):
                 unseen = np.zeros(rules.KINDS, np.int64)
                 observations_used.unseen(layout.view, read, 0, unseen)
                 actions, replaced = rng.integers(0, variant.actions, mask.shape[:2]), np.zeros(mask.shape[:2], np.uint8)
-                rules_used.heed(variant.rules, games, actions, active, replaced, 0, size)
+                rules_used.replace_illegal_actions(variant.rules, games, actions, active, replaced, 0, size)
                 pays = variant.reward_of_finish().astype(np.float32)
                 rules_used.play(variant.rules, games, actions, active, streams, counters, pays, outcome, 0, size)
                 everything += [a.copy() for a in (observation, mask, actions, replaced, unseen, *games, *outcome, *read)]
