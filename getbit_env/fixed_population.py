@@ -11,8 +11,6 @@ from gymnasium import spaces
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
-from getbit_env.core.choices import short
-
 
 class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A `ParallelEnv` whose dead agents stay until the game ends. Make it with `fixed_population`."""
@@ -22,11 +20,11 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
         if isinstance(env, AECEnv):
             raise TypeError(f"env is a ParallelEnv, not the AEC environment {env}; pettingzoo.utils.aec_to_parallel converts it")
         if not isinstance(env, ParallelEnv):
-            raise TypeError(f"env is a ParallelEnv, not {short(env)}")
+            raise TypeError(f"env is a ParallelEnv, not {shown(env)}")
         if not hasattr(env, "possible_agents"):
             raise ValueError(f"{env} has no possible_agents, so nobody knows who its population is")
         if mask not in ("observation", "infos"):
-            raise ValueError(f"mask is 'observation' or 'infos', not {short(mask)}")
+            raise ValueError(f"mask is 'observation' or 'infos', not {shown(mask)}")
         super().__init__(env)
         self._vectors = mask == "infos"
         self._nothing = {}
@@ -96,7 +94,7 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
             TypeError: `actions` is no dict. Other errors are those of the environment within.
         """
         if not isinstance(actions, Mapping):
-            raise TypeError(f"actions is a dict with an action for each agent, not {short(actions)}")
+            raise TypeError(f"actions is a dict with an action for each agent, not {shown(actions)}")
         playing = list(self.env.agents)
         heeded = {agent: action for agent, action in actions.items() if agent in playing or agent not in self._nothing}
         observations, rewards, terminations, _, infos = self.env.step(heeded)

@@ -10,7 +10,7 @@ from getbit_env.core.agent import Agent
 from getbit_env.get_bit.bots import BOTS, Forgetful, Highest, Lowest, Random
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, parse_position
-from getbit_env.get_bit.observations import Layout, Options, new_record, new_words, observe
+from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record, observe
 from getbit_env.get_bit.rules import Games
 from tests.get_bit.play import copy_of, fresh, play_round, random_cards
 
@@ -51,7 +51,7 @@ def look(variant: Variant, games: Games, viewer: int, options: Options | None = 
     number = games.rounds.size
     observation = np.zeros((number, variant.players, layout.size), np.float32)
     mask = np.zeros((number, variant.players, variant.actions), np.int8)
-    record, show, words = new_record(layout, number), np.ones(number, np.uint8), new_words(layout)
+    record, show, words = new_record(layout, number), np.ones(number, np.uint8), new_observation_workspace(layout)
     observe(layout.view, variant.last_line, games, record, show, words, observation, mask, 0, number)
     return layout, observation[:, viewer].copy(), mask[:, viewer].copy()
 

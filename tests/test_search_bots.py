@@ -8,9 +8,8 @@ import pytest
 
 from getbit_env import parse_variant
 from getbit_env.get_bit.bots import LookAhead, MonteCarlo
-from getbit_env.get_bit.bots.search import read_position
 from getbit_env.get_bit.engine import Engine
-from getbit_env.get_bit.observations import Layout, Options
+from getbit_env.get_bit.observations import Layout, Options, read_position
 from getbit_env.get_bit.rules import Games, new_games
 from tests.get_bit.play import copy_of, random_cards, table_at
 from tests.test_bots import look, see

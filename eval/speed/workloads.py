@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 import getbit_env
 from getbit_env.core.compiled import kernel
+from getbit_env.core.layouts import Show
 from getbit_env.core.streams import game_streams, random_bits
 from getbit_env.exact import Solution, StoredResultError
 from getbit_env.exact.positions import AT_ONCE, expand
 from getbit_env.exact.two_players import _solve_positions, load_solution, new_stage, solve_two_players
-from getbit_env.get_bit.bots.search import PLAYOUTS, MonteCarlo, read_position
+from getbit_env.get_bit.bots.search import PLAYOUTS, MonteCarlo
 from getbit_env.get_bit.engine import Engine
-from getbit_env.get_bit.observations import Layout
+from getbit_env.get_bit.observations import Layout, read_position
 from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, draw_cards, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant, parse_variant, standard_variant
 from getbit_env.match import play_match
@@ -86,7 +87,7 @@ def engine_steps(
             batch.draw()
             cards.append(batch.cards.copy())
             batch.play(batch.cards)
-    show = np.ones(games // threads, np.uint8)
+    show = np.full(games // threads, Show.CHOOSING, np.uint8)
 
     def play(batch: GameBatch, cards: list[NDArray[np.uint8]]) -> None:
         if not draw:
@@ -257,7 +258,7 @@ def midgame(variant: Variant, games: int, rounds: int = 40) -> tuple[NDArray[np.
     for _ in range(rounds):
         batch.draw()
         batch.play(batch.cards)
-    batch.engine.observe(np.ones(games, np.uint8))
+    batch.engine.observe(np.full(games, Show.CHOOSING, np.uint8))
     seen = batch.engine.observation.reshape(-1, batch.engine.layout.size)
     choosing = seen.any(axis=1)
     return seen[choosing].astype(np.float32), batch.engine.action_mask.reshape(len(seen), -1)[choosing]

@@ -7,7 +7,6 @@ import difflib
 import functools
 import inspect
 import math
-import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from numbers import Real
@@ -20,11 +19,6 @@ E = TypeVar("E", bound=StrEnum)
 D = TypeVar("D")
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_SHORT = reprlib.Repr()
-_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxset = _SHORT.maxdict = 12
-_SHORT.maxstring = _SHORT.maxother = 100
-_SHORT.maxlevel = 4
 
 
 class IllegalAction(StrEnum):
@@ -48,12 +42,6 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def short(value: Any) -> str:
-    """`repr(value)` for an error message, shortened where it is long."""
-    text = _SHORT.repr(value)
-    return text if len(text) <= 300 else f"{text[:300]}..."
-
-
 def switch(name: str, value: Any) -> bool:
     """`value`, which must be True or False.
 
@@ -61,7 +49,7 @@ def switch(name: str, value: Any) -> bool:
         ValueError: it is neither.
     """
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is True or False, not {short(value)}")
+        raise ValueError(f"{name} is True or False, not {shown(value)}")
     return bool(value)
 
 
@@ -80,7 +68,7 @@ def whole_number(name: str, value: Any, least: int | None = None, most: int | No
     else:
         allowed = "a whole number" if least is None else f"a whole number, at least {least}"
     if number is None or (least is not None and number < least) or (most is not None and number > most):
-        raise ValueError(f"{name} is {allowed}, not {short(value)}")
+        raise ValueError(f"{name} is {allowed}, not {shown(value)}")
     return number
 
 
@@ -91,7 +79,7 @@ def whole_numbers(name: str, value: Any) -> list[int]:
         ValueError: it is something else, or an entry is no whole number.
     """
     if not isinstance(value, list | tuple | range | np.ndarray) or (isinstance(value, np.ndarray) and value.ndim != 1):
-        raise ValueError(f"{name} is a list of whole numbers, not {short(value)}")
+        raise ValueError(f"{name} is a list of whole numbers, not {shown(value)}")
     return [whole_number(f"each entry of {name}", entry) for entry in value]
 
 
@@ -102,7 +90,7 @@ def finite(name: str, value: Any) -> float:
         ValueError: it is no number, or infinite, or NaN.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
-        raise ValueError(f"{name} is a finite number, not {short(value)}")
+        raise ValueError(f"{name} is a finite number, not {shown(value)}")
     return float(value)
 
 
@@ -117,7 +105,7 @@ def seed_or_none(value: Any) -> int | None:
     try:
         return whole_number("seed", value, 0)
     except ValueError:
-        raise ValueError(f"seed is a whole number, at least 0, or None, not {short(value)}") from None
+        raise ValueError(f"seed is a whole number, at least 0, or None, not {shown(value)}") from None
 
 
 def reset_options(value: Any, example: str) -> Mapping[str, Any]:
@@ -133,7 +121,7 @@ def reset_options(value: Any, example: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ValueError(f"options is a dict such as {example}, or None, not {short(value)}")
+        raise ValueError(f"options is a dict such as {example}, or None, not {shown(value)}")
     return value
 
 

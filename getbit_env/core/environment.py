@@ -14,7 +14,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from getbit_env.core.choices import IllegalAction, choice, short, whole_number
+from getbit_env.core.choices import IllegalAction, choice, whole_number
+from getbit_env.core.messages import shown
 from getbit_env.core.rendering import Rendered
 
 Observation = dict[str, NDArray[Any]]
@@ -62,7 +63,7 @@ class GameEnv(Rendered):
         self.variant, self.layout, self.state_layout = engine.variant, engine.layout, state_layout
         self.metadata = copy.deepcopy(type(self).metadata)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode is None or one of {self.metadata['render_modes']}, not {short(render_mode)}")
+            raise ValueError(f"render_mode is None or one of {self.metadata['render_modes']}, not {shown(render_mode)}")
         self.render_mode = render_mode
         self.max_cycles = max_cycles
         self._refuse_illegal = choice(IllegalAction, "illegal_action", illegal_action) == IllegalAction.RAISE
@@ -97,7 +98,7 @@ class GameEnv(Rendered):
     @agents.setter
     def agents(self, agents: Any) -> None:
         if list(agents) not in ([], self._agents):
-            raise ValueError(f"agents may be set to [] alone, which breaks the game off, not to {short(agents)}")
+            raise ValueError(f"agents may be set to [] alone, which breaks the game off, not to {shown(agents)}")
         self._agents = list(agents)
 
     @property
@@ -126,7 +127,7 @@ class GameEnv(Rendered):
             RuntimeError: the environment was never reset.
         """
         self._check_begun("state")
-        position: NDArray[np.float32] = self._engine.look(self.state_layout)[0, 0]
+        position: NDArray[np.float32] = self._engine.observe_as(self.state_layout)[0, 0]
         return position
 
     def check_action(self, agent: str, action: Any) -> int:
@@ -139,9 +140,9 @@ class GameEnv(Rendered):
         try:
             number = index(action)
         except TypeError:
-            raise TypeError(f"{agent}: an action is a whole number, not {short(action)}") from None
+            raise TypeError(f"{agent}: an action is a whole number, not {shown(action)}") from None
         if not 0 <= number < self._limit:
-            raise ValueError(f"{agent}: action {short(number)} is out of range, actions are 0..{self._limit - 1}")
+            raise ValueError(f"{agent}: action {shown(number)} is out of range, actions are 0..{self._limit - 1}")
         if self._refuse_illegal:
             mask = self._engine.action_mask[0, self._seats[agent]]
             if not mask[number]:
@@ -151,7 +152,7 @@ class GameEnv(Rendered):
     def _seat(self, agent: Any) -> int:
         seat = self._seats.get(agent) if isinstance(agent, str) else None
         if seat is None:
-            raise ValueError(f"there is no agent {short(agent)}; there are {', '.join(self._names)}")
+            raise ValueError(f"there is no agent {shown(agent)}; there are {', '.join(self._names)}")
         return seat
 
     def _check_begun(self, call: str) -> None:
@@ -190,7 +191,7 @@ def checked_max_cycles(value: Any) -> int:
     try:
         return whole_number("max_cycles", value, 1)
     except ValueError:
-        raise ValueError(f"max_cycles is a whole number, at least 1, or None for no limit, not {short(value)}") from None
+        raise ValueError(f"max_cycles is a whole number, at least 1, or None for no limit, not {shown(value)}") from None
 
 
 class TurnBased:
@@ -209,7 +210,7 @@ class TurnBased:
         """As PettingZoo's, which removes from the list that `agents` is there."""
         agent = self.agent_selection
         if action is not None:
-            raise ValueError(f"{agent}: its game is over, so that its action is None, not {short(action)}")
+            raise ValueError(f"{agent}: its game is over, so that its action is None, not {shown(action)}")
         for told in (self.rewards, self.terminations, self.truncations, self.infos, self._cumulative_rewards):
             told.pop(agent, None)
         self._agents = [other for other in self._agents if other != agent]

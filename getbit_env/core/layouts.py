@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T", bound=np.generic)
+
+
+class Show(IntEnum):
+    """Whom an engine shows a game to."""
+
+    NONE = 0  # nobody: the rows of the game stay as they are
+    CHOOSING = 1  # the players who have something to choose; the rows of the others are zero
+    ALL = 2  # all players, also those who only look on
 
 
 class Field(NamedTuple):

@@ -10,8 +10,6 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from getbit_env.core.choices import short
-
 _KEY = re.compile(r"0x[0-9a-f]{1,16}")
 
 
@@ -29,17 +27,17 @@ def check_origin(snapshot: Any, version: str, variant: str, keys: Collection[str
         ValueError: with what is wrong.
     """
     if not isinstance(snapshot, Mapping):
-        raise ValueError(f"a snapshot is the dict that snapshot() returns, not {short(snapshot)}")
+        raise ValueError(f"a snapshot is the dict that snapshot() returns, not {shown(snapshot)}")
     for key, ours in {"version": version, "variant": variant}.items():
         if not same(snapshot.get(key), ours):
-            raise ValueError(f"the snapshot's {key} is {short(snapshot.get(key))}, this environment's is {ours!r}")
+            raise ValueError(f"the snapshot's {key} is {shown(snapshot.get(key))}, this environment's is {ours!r}")
     missing = sorted(key for key in keys if key not in snapshot)
     if missing:
         raise ValueError(f"the snapshot lacks {', '.join(missing)}")
     unknown = [key for key in snapshot if key not in keys and key not in optional]
     if unknown:
         raise ValueError(
-            f"the snapshot has {', '.join(short(key) for key in unknown[:5])}, which no snapshot of this environment has"
+            f"the snapshot has {', '.join(shown(key) for key in unknown[:5])}, which no snapshot of this environment has"
         )
 
 
@@ -56,7 +54,7 @@ def check_position(snapshot: Mapping[str, Any], led_to: Mapping[str, Any], but: 
     """
     for key, value in led_to.items():
         if key not in but and not same(snapshot[key], value):
-            raise ValueError(f"the snapshot says {key} {short(snapshot[key])}, but its actions lead to {short(value)}")
+            raise ValueError(f"the snapshot says {key} {shown(snapshot[key])}, but its actions lead to {shown(value)}")
 
 
 def same(given: Any, ours: Any) -> bool:
@@ -76,7 +74,7 @@ def read_list(snapshot: Mapping[str, Any], key: str, most: int) -> list[Any]:
     """
     value = snapshot[key]
     if not isinstance(value, list | tuple):
-        raise ValueError(f"the snapshot's {key} is a list, not {short(value)}")
+        raise ValueError(f"the snapshot's {key} is a list, not {shown(value)}")
     if len(value) > most:
         raise ValueError(f"the snapshot's {key} has {len(value)} entries, but there are at most {most}")
     return list(value)
@@ -90,7 +88,7 @@ def read_flag(snapshot: Mapping[str, Any], key: str) -> bool:
     """
     value = snapshot[key]
     if not isinstance(value, bool):
-        raise ValueError(f"the snapshot's {key} is true or false, not {short(value)}")
+        raise ValueError(f"the snapshot's {key} is true or false, not {shown(value)}")
     return value
 
 
@@ -101,7 +99,7 @@ def read_count(name: str, value: Any) -> int:
         ValueError: it is no whole number of 64 bits.
     """
     if type(value) is not int or not 0 <= value < 2**64:
-        raise ValueError(f"{name} is a whole number of at most 64 bits, not {short(value)}")
+        raise ValueError(f"{name} is a whole number of at most 64 bits, not {shown(value)}")
     return value
 
 
@@ -113,5 +111,5 @@ def read_stream(snapshot: Mapping[str, Any]) -> tuple[int, int]:
     """
     value = snapshot["stream"]
     if not (isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and _KEY.fullmatch(value[0])):
-        raise ValueError(f"the snapshot's stream is a list such as ['0x1f', 3], key and numbers drawn, not {short(value)}")
+        raise ValueError(f"the snapshot's stream is a list such as ['0x1f', 3], key and numbers drawn, not {shown(value)}")
     return int(value[0], 16), read_count("the snapshot's numbers drawn from its stream", value[1])

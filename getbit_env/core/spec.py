@@ -133,8 +133,10 @@ class Engine(Protocol):
         """Play a round, or a decision, of every game that is `active` (`[G]`, by default all) and not over; `actions` `[G, P]`."""
 
     def observe(self, show: NDArray[np.uint8] | None = None) -> None:
-        """Write observations and masks. `show` `[G]`: 0 leaves a game's rows as they are, 1 shows nothing to players who have
-        nothing to choose, 2 (the default) lets them look on."""
+        """Write observations and masks. `show` `[G]` is whom each game is shown to, a `layouts.Show`; all players by default."""
+
+    def observe_as(self, layout: Any) -> NDArray[np.float32]:
+        """The games as seen in another layout of the same game: `[G, P, layout.size]`; all players look on."""
 
     def choosing(self) -> NDArray[np.bool_]:
         """`[G, P]`, who chooses next."""

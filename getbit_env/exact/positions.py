@@ -28,9 +28,21 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from getbit_env.core.action_sets import size_of
 from getbit_env.core.compiled import kernel
+from getbit_env.core.layouts import Show
 from getbit_env.exact.stored_results import read_kept, save_result
-from getbit_env.get_bit.observations import Layout, View, new_record, new_words, observe
+from getbit_env.get_bit.observations import (
+    Layout,
+    View,
+    new_observation_workspace,
+    new_record,
+    observe,
+    read_hand,
+    read_limbs,
+    reads_first_round,
+    reads_own,
+)
 from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant
 
@@ -101,21 +113,12 @@ def new_work(index: Index) -> Work:
 
 
 @kernel
-def _ones(word: np.uint64) -> int:
-    """How many bits are set."""
-    x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@kernel
 def number_of(index: Index, code: int) -> int:
     """The number of a code, -1 if no play leads to it."""
     word, bit = index.words[code >> 6], np.uint64(1) << np.uint64(code & 63)
     if word & bit == np.uint64(0):
         return -1
-    return int(index.counts[code >> 6] + _ones(word & (bit - np.uint64(1))))
+    return int(index.counts[code >> 6] + size_of(word & (bit - np.uint64(1))))
 
 
 @kernel
@@ -126,7 +129,7 @@ def code_of(index: Index, number: int) -> int:
     bits = index.words[word]
     for _ in range(left):
         bits &= bits - np.uint64(1)
-    return int(word * 64 + _ones((bits & (~bits + np.uint64(1))) - np.uint64(1)))
+    return int(word * 64 + size_of((bits & (~bits + np.uint64(1))) - np.uint64(1)))
 
 
 @kernel
@@ -281,32 +284,26 @@ def read_observations(
     """
     robots = index.layer_limbs.shape[1]
     for b in range(observation.shape[0]):
-        seen = observation[b]
         numbers[b] = roles[b] = -1
         line, limbs_key, code, partner, role, possible = 0, 0, 0, 0, -1, True
         for k in range(robots):
-            limbs = 0
-            for i in range(view.limbs):
-                limbs += seen[k * view.block + view.limb + i] > 0
+            limbs = read_limbs(view, observation, b, k)
             line += limbs > 0
             limbs_key += limbs * index.limbs_power[k]
         for k in range(line):
-            at = k * view.block
-            hand = 0
-            for c in range(view.cards):
-                hand |= int(seen[at + view.hand + c] > 0) << c
+            hand = read_hand(view, observation, b, k)
             possible &= index.digit[hand] >= 0
             code += index.digit[hand] * index.power[(line if k == 0 else k) - 1]
-            mine = seen[at + view.owner] > 0
+            mine = reads_own(view, observation, b, k)
             if view.robots_per_player == 1:
                 role = k if mine else role
-            elif k > 0 and mine == (seen[view.owner] > 0):
+            elif k > 0 and mine == reads_own(view, observation, b, 0):
                 partner = k
         if view.robots_per_player == 2:
-            role = 0 if seen[view.owner] > 0 else 1
+            role = 0 if reads_own(view, observation, b, 0) else 1
             code += (partner - 1) * index.power[line]
         layer = index.layer_at[limbs_key]
-        if seen[view.first_round] > 0:
+        if reads_first_round(view, observation, b):
             possible &= layer == 1  # all limbs whole
             layer = 0
         if not possible or layer < 0 or code < 0 or role < 0:
@@ -458,9 +455,10 @@ class Positions:
         size = (len(numbers), self.variant.players)
         observation = np.empty((*size, layout.size), np.float32)
         mask = np.empty((*size, self.variant.actions), np.int8)
-        show = np.ones(len(numbers), np.uint8)
+        show = np.full(len(numbers), Show.CHOOSING, np.uint8)
         record = new_record(layout, len(numbers))
-        observe(layout.view, self.variant.last_line, games, record, show, new_words(layout), observation, mask, 0, len(numbers))
+        work = new_observation_workspace(layout)
+        observe(layout.view, self.variant.last_line, games, record, show, work, observation, mask, 0, len(numbers))
         return observation, mask
 
     def read(self, observation: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from getbit_env.core.layouts import Show
+from getbit_env.core.messages import check_array, shown
 from getbit_env.core.streams import game_streams
-from getbit_env.get_bit.batch import Batch, begin_games, gather, look, one_game, play_actions, play_cards
+from getbit_env.get_bit.batch import Batch, begin_games, gather, observe_games, one_game, play_actions, play_cards
 from getbit_env.get_bit.notation import check_line
-from getbit_env.get_bit.observations import Layout, Options, new_record, new_words, observe, record_start
+from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record, observe, record_start
 from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, start_games
 from getbit_env.get_bit.variants import Reward, Variant
 
@@ -47,6 +49,9 @@ def rotated_starts(variant: Variant, seed: int, first: int, number: int, every: 
         lines = np.argsort(drawn.place, axis=0).T
     rotation = np.arange(variant.players)[:, None] * variant.robots_per_player
     return ((lines[:, None, :] + rotation) % robots).reshape(-1, robots)
+
+
+_INT64 = np.dtype(np.int64)
 
 
 class Engine:
@@ -90,13 +95,13 @@ class Engine:
         Raises:
             ValueError: there is no game, or no such reward.
         """
-        if games < 1:
-            raise ValueError(f"there is at least one game, not {games}")
+        if isinstance(games, bool) or not isinstance(games, int | np.integer) or games < 1:
+            raise ValueError(f"games is a whole number from 1 on, not {shown(games)}")
         self.variant = variant
         self.layout = Layout(variant, options)
         self.size = games
         self._all = np.ones(games, np.uint8)
-        self._look_on = np.full(games, 2, np.uint8)
+        self._to_all = np.full(games, Show.ALL, np.uint8)
         robots, players = variant.robots, variant.players
         self._keep(
             Batch(
@@ -113,7 +118,7 @@ class Engine:
                 observation=np.zeros((games, players, self.layout.size), np.float32),
                 action_mask=np.ones((games, players, variant.actions), np.int8),
                 scratch=new_scratch(robots, games),
-                words=new_words(self.layout, games),
+                work=new_observation_workspace(self.layout, games),
             )
         )
 
@@ -125,6 +130,7 @@ class Engine:
         self.streams, self.counters = batch.streams, batch.counters
         self.actions, self.replaced = batch.actions, batch.replaced
         self.observation, self.action_mask = batch.observation, batch.action_mask
+        self._one = self.actions.shape if self.size == 1 else None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_plan": None, "_block": None}
@@ -158,54 +164,100 @@ class Engine:
             starts: `[G, R]` robots front to back, to use instead of random lines.
 
         Raises:
-            ValueError: a line is not an order of the robots.
+            ValueError: a line is not an order of the robots, or an array is of another kind. No game has begun then.
         """
         begin = self._all if begin is None else begin
+        check_array("begin", begin, (self.size,), np.uint8)
+        if starts is None:
+            begin_games(self._plan, begin, self.size)
+            return
+        begun = np.flatnonzero(begin)
+        given = self._checked_starts(starts, begun)
         begin_games(self._plan, begin, self.size)
-        if starts is not None:
-            begun = np.flatnonzero(begin)
-            given = np.asarray(starts)[begun]
-            places = np.arange(self.variant.robots)
-            wrong_ones = given if given.shape[1:] != places.shape else given[(np.sort(given, axis=1) != places).any(axis=1)]
-            for wrong in wrong_ones:
-                check_line(self.variant, wrong.tolist())
-            self.state.place[given, begun[:, None]] = places
-            record_start(self.state, self.record, begin, 0, self.size)
+        self.state.place[given, begun[:, None]] = np.arange(self.variant.robots)
+        record_start(self.state, self.record, begin, 0, self.size)
+
+    def _checked_starts(self, starts: ArrayLike, begun: NDArray[np.intp]) -> NDArray[np.integer[Any]]:
+        """The starting lines of the games that begin."""
+        lines = np.asarray(starts)
+        if lines.ndim != 2 or len(lines) != self.size:
+            check_array("starts", lines, (self.size, self.variant.robots), np.integer)
+        given: NDArray[np.integer[Any]] = lines[begun]
+        places = np.arange(self.variant.robots)
+        is_row_of_numbers = given.shape[1:] == places.shape and np.issubdtype(given.dtype, np.integer)
+        for wrong in given[(np.sort(given, axis=1) != places).any(axis=1)] if is_row_of_numbers else given:
+            check_line(self.variant, wrong.tolist())
+        return given
 
     def play(self, actions: NDArray[np.integer]) -> None:
         """Play a round of every game that is not over; illegal cards are replaced by the lowest legal one and flagged.
 
         Args:
             actions: `[G, P]` int64, each within the action space; those of players who are out are ignored.
+
+        Raises:
+            ValueError: it is another kind of array.
         """
+        check_array("actions", actions, self.actions.shape, np.integer)
         self.actions[:] = actions
         play_actions(self._plan, self.size)
 
     def play_cards(self, cards: NDArray[np.uint8]) -> None:
-        """Play a round with given legal cards: `[R, G]`, one bit each, 0 for robots that are out."""
+        """Play a round with given legal cards: `[R, G]`, one bit each, 0 for robots that are out.
+
+        Raises:
+            ValueError: it is another kind of array.
+        """
+        check_array("cards", cards, (self.variant.robots, self.size), np.uint8)
         play_cards(self._plan, cards, self.size)
 
     def observe(self, show: NDArray[np.uint8] | None = None) -> None:
         """Write `observation` and `action_mask`.
 
         Args:
-            show: `[G]` uint8: 0 leaves a game's rows as they are, 1 shows nothing to players who are out,
-                2 (the default) lets them look on.
+            show: `[G]` uint8 of `Show`, whom each game is shown to; all players by default, also those who are out.
+
+        Raises:
+            ValueError: it is another kind of array.
         """
-        show = self._look_on if show is None else show
+        show = self._to_all if show is None else show
+        check_array("show", show, (self.size,), np.uint8)
         if self.size == 1:
             one_game(self._plan, self.actions, show, False)
         else:
-            look(self._plan, show, self.size)
+            observe_games(self._plan, show, self.size)
 
     def play_and_observe_one(self, actions: NDArray[np.int64]) -> None:
-        """`play` and `observe` for a batch of one game, in a fraction of the time; `actions` is `[1, P]`."""
-        one_game(self._plan, actions, self._look_on, True)
+        """`play` and `observe` for a batch of one game, in a fraction of the time.
 
-    def look(self, layout: Layout) -> NDArray[np.float32]:
-        """The games as seen in another layout of the same game, without a history: `[G, P, layout.size]`."""
+        Args:
+            actions: `[1, P]` int64.
+
+        Raises:
+            ValueError: there are several games, or it is another kind of array.
+        """
+        if actions.__class__ is not np.ndarray or actions.shape != self._one or actions.dtype != _INT64:
+            check_array("actions", actions, (1, self.variant.players), np.int64)
+            if self._one is None:
+                raise ValueError(f"play_and_observe_one is for a batch of one game, this one has {self.size}: play, then observe")
+        one_game(self._plan, actions, self._to_all, True)
+
+    def observe_as(self, layout: Layout) -> NDArray[np.float32]:
+        """The games as seen in another layout of the same game, face up or not: `[G, P, layout.size]`; all players look on.
+
+        Raises:
+            ValueError: it is the layout of another game, or it shows a history that this engine does not keep.
+        """
+        own, other = self.layout.view, layout.view if isinstance(layout, Layout) else None
+        if other is None or any(
+            getattr(own, of) != getattr(other, of) for of in ("players", "robots_per_player", "cards", "limbs")
+        ):
+            of_game = layout.variant if isinstance(layout, Layout) else shown(layout)
+            raise ValueError(f"games of {self.variant} can't be observed with the layout of {of_game}")
+        if other.history_rounds > own.history_rounds:
+            raise ValueError("an engine keeps the history that such a layout shows only if its own options have history=True")
         observation = np.zeros((self.size, self.variant.players, layout.size), np.float32)
-        mask, words = np.zeros_like(self.action_mask), new_words(layout, self.size)
+        mask, work = np.zeros_like(self.action_mask), new_observation_workspace(layout, self.size)
         last_line = self.variant.last_line
-        observe(layout.view, last_line, self.state, self.record, self._look_on, words, observation, mask, 0, self.size)
+        observe(layout.view, last_line, self.state, self.record, self._to_all, work, observation, mask, 0, self.size)
         return observation

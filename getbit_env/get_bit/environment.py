@@ -16,11 +16,11 @@ from getbit_env.core.choices import (
     options_from,
     reset_options,
     seed_or_none,
-    short,
     taking_arguments_of,
     whole_numbers,
 )
 from getbit_env.core.environment import GameEnv, Observation, OrderEnforcedEnv, TurnBased
+from getbit_env.core.messages import shown
 from getbit_env.core.snapshots import check_origin, check_position, read_flag, read_list, read_stream, same
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, check_line
@@ -142,7 +142,7 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
         self._check_begun("step")
         agents, asked, seats = self._agents, self._asked, self._seats
         if not isinstance(actions, Mapping):
-            raise TypeError(f"actions is a dict with an action for each agent, such as {{'player_0': 2}}, not {short(actions)}")
+            raise TypeError(f"actions is a dict with an action for each agent, such as {{'player_0': 2}}, not {shown(actions)}")
         if actions.keys() != set(agents):
             self._refuse_agents(actions)
         if not agents:
@@ -305,11 +305,11 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
     def _read_joint_action(self, joint: Any) -> dict[str, int]:
         """The actions of a round of a snapshot: a number for each player that plays, null for the others."""
         if not isinstance(joint, list | tuple) or len(joint) != self.variant.players:
-            raise ValueError(f"they are a list with an entry for each player, not {short(joint)}")
+            raise ValueError(f"they are a list with an entry for each player, not {shown(joint)}")
         for agent, p in self._seats.items():
             if (type(joint[p]) is int) != (agent in self._agents) or (agent not in self._agents and joint[p] is not None):
                 wanted = "a whole number" if agent in self._agents else "null, since it is out"
-                raise ValueError(f"that of {agent} is {wanted}, not {short(joint[p])}")
+                raise ValueError(f"that of {agent} is {wanted}, not {shown(joint[p])}")
         return {agent: joint[self._seats[agent]] for agent in self._agents}
 
     def _observe(self, agents: list[str]) -> tuple[dict[str, Observation], Infos]:
@@ -332,7 +332,7 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
             if agent not in actions:
                 raise ValueError(f"no action for {agent}; these agents play: {', '.join(self._agents)}")
         agent = next(agent for agent in actions if agent not in self._agents)
-        why, name = "is no agent of this environment", agent if isinstance(agent, str) and len(agent) < 100 else short(agent)
+        why, name = "is no agent of this environment", agent if isinstance(agent, str) and len(agent) < 100 else shown(agent)
         if agent in self._seats:
             why = "is out or its game is over"
         raise ValueError(f"an action for {name}, which {why}; these agents play: {', '.join(self._agents) or 'none, call reset()'}")
@@ -442,7 +442,7 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
     @agents.setter
     def agents(self, agents: Any) -> None:
         if list(agents) not in ([], self._agents):
-            raise ValueError(f"agents may be set to [] alone, which breaks the game off, not to {short(agents)}")
+            raise ValueError(f"agents may be set to [] alone, which breaks the game off, not to {shown(agents)}")
         self._agents = list(agents)
 
     @property
@@ -487,7 +487,7 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
         """
         self._check_begun("observe")
         if not isinstance(agent, str) or agent not in self._observations:
-            raise ValueError(f"{short(agent)} sees nothing: these agents play: {', '.join(self._observations)}")
+            raise ValueError(f"{shown(agent)} sees nothing: these agents play: {', '.join(self._observations)}")
         return {name: part.copy() for name, part in self._observations[agent].items()}
 
     def step(self, action: int | None) -> None:
@@ -554,11 +554,11 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
         while again._agents and not same(agents, again._agents) and again._has_ended(again.agent_selection):
             again.step(None)
         if not same(agents, again._agents):
-            raise ValueError(f"the snapshot's agents are {short(again._agents)} after its actions, not {short(agents)}")
+            raise ValueError(f"the snapshot's agents are {shown(again._agents)} after its actions, not {shown(agents)}")
         others = len(within._agents) - 1  # all but the one after whom the round would be over
         for action in read_list({"chosen": [], **snapshot}, "chosen", max(others, 0)):
             if type(action) is not int or again._has_ended(again.agent_selection):
-                raise ValueError(f"the snapshot's chosen is a list of actions of agents that play, not {short(snapshot['chosen'])}")
+                raise ValueError(f"the snapshot's chosen is a list of actions of agents that play, not {shown(snapshot['chosen'])}")
             again.step(action)
         within.render_mode = self.env.render_mode
         self.env._become(within)

@@ -24,11 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from getbit_env.core.messages import shown
 from getbit_env.get_bit.rules import Games, Outcome, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant, parse_variant
 
-_ROBOT = re.compile(r"(?P<name>[A-Ga-g])(?P<limbs>\d+):(?P<hand>\d*)(?:/(?P<table>\d+))?")
-_CARD = re.compile(r"(?P<name>[A-Ga-g])(?P<card>\d)")
+_NUMBER = "0|[1-9][0-9]{0,2}"  # as the notation writes one: ASCII digits, no zero before others
+_ROBOT = re.compile(rf"(?P<name>[A-Ga-g])(?P<limbs>{_NUMBER}):(?P<hand>[0-9]{{0,7}})(?:/(?P<table>[0-9]{{1,7}}))?")
+_CARD = re.compile(r"(?P<name>[A-Ga-g])(?P<card>[0-9])")
 
 
 class Game(NamedTuple):
@@ -63,7 +65,9 @@ def robot_number(variant: Variant, name: str) -> int:
     for robot in range(variant.robots):
         if robot_name(variant, robot) == name:
             return robot
-    raise ValueError(f"no robot {name!r} in {variant}: it has {' '.join(robot_name(variant, r) for r in range(variant.robots))}")
+    raise ValueError(
+        f"no robot {shown(name)} in {variant}: it has {' '.join(robot_name(variant, r) for r in range(variant.robots))}"
+    )
 
 
 def cards_of(mask: int) -> list[int]:
@@ -96,9 +100,10 @@ def check_line(variant: Variant, line: list[int]) -> None:
     Raises:
         ValueError: with what is wrong.
     """
-    if sorted(int(r) for r in line) != list(range(variant.robots)):
+    is_number = all(isinstance(robot, int | np.integer) and not isinstance(robot, bool) for robot in line)
+    if not is_number or sorted(line) != list(range(variant.robots)):
         raise ValueError(
-            f"a starting line of {variant} holds each of the robots 0..{variant.robots - 1} once, front to back, not {line}"
+            f"a starting line of {variant} holds each of the robots 0..{variant.robots - 1} once, front to back, not {shown(line)}"
         )
 
 
@@ -134,9 +139,11 @@ def parse_position(variant: Variant, text: str) -> Games:
         ValueError: the text is no position of the variant; the message says what is wrong.
     """
     tokens = text.split()
-    rounds = re.fullmatch(r"(\d+)\.", tokens[0]) if tokens else None
+    rounds = re.fullmatch(rf"({_NUMBER})\.", tokens[0]) if tokens else None
     if rounds is None:
-        raise ValueError(f"a position begins with the number of rounds played, as in '3.', not {text!r}")
+        raise ValueError(f"a position begins with the number of rounds played, as in '3.', not {shown(text)}")
+    if len(tokens) > variant.robots + 2:
+        raise ValueError(f"{shown(text)} has {len(tokens) - 1} robots, {variant} has {variant.robots}")
     if int(rounds[1]) > variant.most_rounds:
         raise ValueError(f"{rounds[0]!r}: a game of {variant} takes at most {variant.most_rounds} rounds")
     games = new_games(variant.robots, 1)
@@ -149,23 +156,23 @@ def parse_position(variant: Variant, text: str) -> Games:
             continue
         match = _ROBOT.fullmatch(token)
         if match is None:
-            raise ValueError(f"{token!r} is no robot of a position, as in A4:135/24")
+            raise ValueError(f"{shown(token)} is no robot of a position, as in A4:135/24")
         robot, limbs = robot_number(variant, match["name"]), int(match["limbs"])
         hand, table = ([int(c) for c in match[k] or ""] for k in ("hand", "table"))
         if robot in seen:
-            raise ValueError(f"robot {match['name']} stands twice in {text!r}")
+            raise ValueError(f"robot {match['name']} stands twice in {shown(text)}")
         if sorted(hand + table) != list(range(1, variant.cards + 1)):
-            raise ValueError(f"{token!r}: hand and table hold each of the cards 1-{variant.cards} once")
+            raise ValueError(f"{shown(token)}: hand and table hold each of the cards 1-{variant.cards} once")
         if limbs > variant.limbs or (limbs == 0) != behind_shark:
-            raise ValueError(f"{token!r}: in the line (before '~') a robot has 1-{variant.limbs} bites left, behind it 0")
+            raise ValueError(f"{shown(token)}: in the line (before '~') a robot has 1-{variant.limbs} bites left, behind it 0")
         if limbs and len(hand) <= variant.pick_up_at:
-            raise ValueError(f"{token!r}: a hand down to {variant.pick_up_at} takes its table back (G5.1)")
+            raise ValueError(f"{shown(token)}: a hand down to {variant.pick_up_at} takes its table back (G5.1)")
         games.place[robot, 0], games.limbs[robot, 0], games.hand[robot, 0] = len(seen), limbs, mask_of(hand)
         seen.append(robot)
     if len(seen) != variant.robots:
-        raise ValueError(f"{text!r} has {len(seen)} robots, {variant} has {variant.robots}")
+        raise ValueError(f"{shown(text)} has {len(seen)} robots, {variant} has {variant.robots}")
     if (left := int((games.limbs > 0).sum())) < variant.last_line:
-        raise ValueError(f"{text!r} has {left} in the line, a game of {variant} ends with {variant.last_line} (G6)")
+        raise ValueError(f"{shown(text)} has {left} in the line, a game of {variant} ends with {variant.last_line} (G6)")
     return games
 
 
@@ -244,12 +251,12 @@ def parse_game(text: str) -> Game:
     for number, row in enumerate((row for row in lines[1:] if not row.startswith("end")), 1):
         head, *tokens = row.partition("|")[0].split()
         if head != f"{number}.":
-            raise ValueError(f"round {number} begins with '{number}.', not {row!r}")
+            raise ValueError(f"round {number} begins with '{number}.', not {shown(row)}")
         cards = [0] * variant.robots
         for token in tokens:
             match = _CARD.fullmatch(token)
             if match is None:
-                raise ValueError(f"round {number}: {token!r} is no robot and card, as in A5")
+                raise ValueError(f"round {number}: {shown(token)} is no robot and card, as in A5")
             robot = robot_number(variant, match["name"])
             if cards[robot]:
                 raise ValueError(f"round {number}: robot {match['name']} plays twice")
@@ -258,9 +265,9 @@ def parse_game(text: str) -> Game:
     game = Game(variant, line, rounds)
     for told, is_so in zip(lines, print_game(game).splitlines(), strict=False):
         if ("|" in told or told.startswith("end")) and told.split() != is_so.split():
-            raise ValueError(f"the text says\n  {told}\nby the rules it is\n  {is_so}")
+            raise ValueError(f"the text says\n  {told[:200]}\nby the rules it is\n  {is_so}")
     if len(lines) > len(print_game(game).splitlines()):
-        raise ValueError(f"the text goes on with {lines[-1]!r}, but the game is not over")
+        raise ValueError(f"the text goes on with {shown(lines[-1])}, but the game is not over")
     return game
 
 

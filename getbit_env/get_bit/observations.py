@@ -13,10 +13,10 @@ from typing import NamedTuple, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.compiled import lean_kernel, part
-from getbit_env.core.layouts import BlockLayout
+from getbit_env.core.compiled import inlined, lean_kernel, part
+from getbit_env.core.layouts import BlockLayout, Show
 from getbit_env.get_bit.rules import Games
-from getbit_env.get_bit.variants import Variant
+from getbit_env.get_bit.variants import MOST_CARDS, Variant
 
 T = TypeVar("T", bound=np.generic)
 
@@ -227,36 +227,37 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
                 before = left
 
 
-LOOK = 256  # games that one pass looks at: their words stay in the first-level cache
-BIT = np.uint64(1) << np.arange(64, dtype=np.uint64)
+GAMES_PER_PASS = 256  # games that one pass observes: their words stay in the first-level cache
+BITS = np.uint64(1) << np.arange(64, dtype=np.uint64)  # entry i: bit i alone
 
 
-class Words(NamedTuple):
-    """What `observe` works in, one a thread. Observations and masks are made here as bits of words, then spread out."""
+class ObservationWorkspace(NamedTuple):
+    """What `observe` works in, one a thread, N games at a time: observations and masks are bits of words, then spread out."""
 
-    seen: NDArray[
-        np.uint64
-    ]  # [P * W, LOOK] the W words of each viewer: the blocks of `View.places` places a word, then the first round
-    legal: NDArray[np.uint64]  # [P, LOOK] the masks of all players one after the other, as many to a word as it holds whole
-    front: NDArray[np.uint64]  # [P, LOOK] place of a player's frontmost robot in the line
-    row: NDArray[np.uint64]  # [6, LOOK]
+    seen: NDArray[np.uint64]  # [P * W, N] W words for each viewer: the blocks of `View.places` places a word, then the first round
+    legal: NDArray[np.uint64]  # [P, N] the masks of all players one after the other, as many to a word as it holds whole
+    front: NDArray[np.uint64]  # [P, N] place of a player's frontmost robot in the line
+    row: NDArray[np.uint64]  # [6, N]
 
 
-def new_words(layout: Layout, games: int = LOOK) -> Words:
+def new_observation_workspace(layout: Layout, games: int = GAMES_PER_PASS) -> ObservationWorkspace:
     """Allocate what `observe` works in, for so many games or more."""
     players, view = layout.variant.players, layout.view
-    return Words(*(np.zeros((rows, min(games, LOOK)), np.uint64) for rows in (players * view.words, players, players, 6)))
+    seen, legal, front, row = (
+        np.zeros((rows, min(games, GAMES_PER_PASS)), np.uint64) for rows in (players * view.words, players, players, 6)
+    )
+    return ObservationWorkspace(seen, legal, front, row)
 
 
 @part
-def _line(view: View, last_line: int, games: Games, words: Words, start: int, stop: int) -> None:
+def _line(view: View, last_line: int, games: Games, work: ObservationWorkspace, start: int, stop: int) -> None:
     """Who is in the line: `row[0]` is all ones where the game goes on, `front` is 255 for a player who is out."""
-    playing = words.row[0, : stop - start]
+    playing = work.row[0, : stop - start]
     playing[:] = 0
-    words.front[:] = 255
+    work.front[:] = 255
     for r in range(games.limbs.shape[0]):
         limbs, place = games.limbs[r, start:stop], games.place[r, start:stop]
-        front = words.front[r // view.robots_per_player, : stop - start]
+        front = work.front[r // view.robots_per_player, : stop - start]
         for g in range(stop - start):
             playing[g] += np.uint64(limbs[g] > 0)
             front[g] = np.uint64(place[g]) if limbs[g] > 0 and place[g] < front[g] else front[g]
@@ -280,7 +281,7 @@ def _see_robot(view: View, games: Games, record: Record, r: int, block: NDArray[
         at = np.uint64(view.hand_size)
         for g in range(stop - start):
             size = np.uint64(0)
-            for c in range(7):
+            for c in range(MOST_CARDS):
                 size += np.uint64((hand[g] >> c) & 1)
             block[g] |= ((one << size) - one) << at
     if view.number >= 0:
@@ -294,7 +295,9 @@ def _see_robot(view: View, games: Games, record: Record, r: int, block: NDArray[
 
 
 @part
-def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own: NDArray[np.uint64], start: int, stop: int) -> None:
+def _see_owner(
+    view: View, games: Games, work: ObservationWorkspace, r: int, viewer: int, own: NDArray[np.uint64], start: int, stop: int
+) -> None:
     """Make what this viewer sees of robot `r` beyond that: whose it is, and in the memory game a viewer's own hand."""
     one, owner = np.uint64(1), r // view.robots_per_player
     own[:] = 0
@@ -303,7 +306,7 @@ def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own:
     elif owner == viewer:
         own[:] = one << np.uint64(view.owner)
     elif view.owner_size == 3:
-        opponent, front, other_front = np.uint64(view.owner + 1), words.front[owner], words.front[3 - viewer - owner]
+        opponent, front, other_front = np.uint64(view.owner + 1), work.front[owner], work.front[3 - viewer - owner]
         for g in range(stop - start):
             own[g] = one << (opponent + np.uint64(front[g] > other_front[g]))
     if view.hidden == 1 and owner == viewer:
@@ -313,14 +316,14 @@ def _see_owner(view: View, games: Games, words: Words, r: int, viewer: int, own:
 
 
 @part
-def _see(view: View, games: Games, record: Record, words: Words, start: int, stop: int) -> None:
+def _see(view: View, games: Games, record: Record, work: ObservationWorkspace, start: int, stop: int) -> None:
     """Make all observations, as if all looked on."""
     n, count, places = stop - start, view.words, view.places
-    block, own, at, here, placed = words.row[1, :n], words.row[2, :n], words.row[3, :n], words.row[4, :n], words.row[5, :n]
+    block, own, at, here, placed = work.row[1, :n], work.row[2, :n], work.row[3, :n], work.row[4, :n], work.row[5, :n]
     rounds, first_round = games.rounds[start:stop], np.uint64(view.first_round - (count - 1) * places * view.block)
-    words.seen[:] = 0
+    work.seen[:] = 0
     for viewer in range(view.players):
-        seen = words.seen[viewer * count + count - 1, :n]
+        seen = work.seen[viewer * count + count - 1, :n]
         for g in range(n):
             seen[g] = np.uint64(rounds[g] == 0) << first_round
     for r in range(games.place.shape[0]):
@@ -333,34 +336,34 @@ def _see(view: View, games: Games, record: Record, words: Words, start: int, sto
                 here[g] = np.uint64(0) - np.uint64((limbs[g] > 0) & (to >= 0) & (to < places))
                 placed[g] = (block[g] << at[g]) & here[g]
             for viewer in range(view.players):
-                seen = words.seen[viewer * count + w, :n]
+                seen = work.seen[viewer * count + w, :n]
                 if view.owner_size == 1 and r // view.robots_per_player != viewer:  # it sees nothing more of the robot
                     for g in range(n):
                         seen[g] |= placed[g]
                 else:
-                    _see_owner(view, games, words, r, viewer, own, start, stop)
+                    _see_owner(view, games, work, r, viewer, own, start, stop)
                     for g in range(n):
                         seen[g] |= placed[g] | ((own[g] << at[g]) & here[g])
 
 
 @part
-def _choose(view: View, games: Games, show: NDArray[np.uint8], words: Words, start: int, stop: int) -> None:
+def _choose(view: View, games: Games, show: NDArray[np.uint8], work: ObservationWorkspace, start: int, stop: int) -> None:
     """Make all masks, and take from the observations of those who have nothing to choose what `show` does not let them see."""
     n, each, count = stop - start, view.robots_per_player, view.words
-    playing, choosing, mask = words.row[0, :n], words.row[1, :n], words.row[2, :n]
+    playing, choosing, mask = work.row[0, :n], work.row[1, :n], work.row[2, :n]
     show = show[start:stop]
     actions = view.cards**each
     to_a_word = 64 // actions
     every = (np.uint64(1) << np.uint64(actions)) - np.uint64(1)
-    words.legal[:] = 0
+    work.legal[:] = 0
     for viewer in range(view.players):
-        front = words.front[viewer, :n]
+        front = work.front[viewer, :n]
         for g in range(n):
             choosing[g] = playing[g] & (np.uint64(0) - np.uint64(front[g] < np.uint64(255)))
         for w in range(count):
-            seen = words.seen[viewer * count + w, :n]
+            seen = work.seen[viewer * count + w, :n]
             for g in range(n):
-                seen[g] &= choosing[g] | (np.uint64(0) - np.uint64(show[g] != 1))
+                seen[g] &= choosing[g] | (np.uint64(0) - np.uint64(show[g] != Show.CHOOSING))
         if each == 1:
             hand = games.hand[viewer, start:stop]
             for g in range(n):
@@ -379,7 +382,7 @@ def _choose(view: View, games: Games, show: NDArray[np.uint8], words: Words, sta
                     )
                     held = np.uint64(0) - ((nearer_front >> card) & np.uint64(1))
                     mask[g] |= (held & nearer_shark) << at
-        legal, at = words.legal[viewer // to_a_word, :n], np.uint64(viewer % to_a_word * actions)
+        legal, at = work.legal[viewer // to_a_word, :n], np.uint64(viewer % to_a_word * actions)
         for g in range(n):
             legal[g] |= ((mask[g] & choosing[g]) | (every & ~choosing[g])) << at
 
@@ -391,7 +394,7 @@ def observe(
     games: Games,
     record: Record,
     show: NDArray[np.uint8],
-    words: Words,
+    work: ObservationWorkspace,
     observation: NDArray[np.float32],
     action_mask: NDArray[np.int8],
     start: int,
@@ -404,20 +407,19 @@ def observe(
         last_line: `Rules.last_line`.
         games: the positions.
         record: the games' `Record`.
-        show: `[G]` uint8. 0: leave the rows of this game as they are. 1: players who are out see nothing (zero).
-            2: players who are out look on.
-        words: `Words` of this thread.
+        show: `[G]` uint8, whom each game is shown to (`Show`); a player who is out has nothing to choose.
+        work: `ObservationWorkspace` of this thread.
         observation: `[G, P, size]`, overwritten with zeros and ones.
         action_mask: `[G, P, actions]` int8, overwritten: 1 = legal; all ones for a player who has nothing to choose.
         start: the first of the games.
         stop: the one after the last.
     """
-    for first in range(start, stop, LOOK):
-        last = min(first + LOOK, stop)
-        _line(view, last_line, games, words, first, last)
-        _see(view, games, record, words, first, last)
-        _choose(view, games, show, words, first, last)
-        _spread(view, games, record, show, words, observation, action_mask, first, last)
+    for first in range(start, stop, GAMES_PER_PASS):
+        last = min(first + GAMES_PER_PASS, stop)
+        _line(view, last_line, games, work, first, last)
+        _see(view, games, record, work, first, last)
+        _choose(view, games, show, work, first, last)
+        _spread(view, games, record, show, work, observation, action_mask, first, last)
 
 
 @part
@@ -426,7 +428,7 @@ def _spread(
     games: Games,
     record: Record,
     show: NDArray[np.uint8],
-    words: Words,
+    work: ObservationWorkspace,
     observation: NDArray[np.float32],
     action_mask: NDArray[np.int8],
     start: int,
@@ -435,27 +437,27 @@ def _spread(
     """Write the words to where they belong, a number for each bit."""
     count, size, width = view.words, view.first_round + 1, view.places * view.block
     for g in range(start, stop):
-        if show[g] == 0:
+        if show[g] == Show.NONE:
             continue
         for w in range(count):
             entries = width if w < count - 1 else size - w * width
             for viewer in range(view.players):
-                word, row = words.seen[viewer * count + w, g - start], observation[g, viewer, w * width :]
+                word, row = work.seen[viewer * count + w, g - start], observation[g, viewer, w * width :]
                 for i in range(entries):
-                    row[i] = np.float32(1) if word & BIT[i] else np.float32(0)
+                    row[i] = np.float32(1) if word & BITS[i] else np.float32(0)
     masks = action_mask.reshape((action_mask.shape[0], action_mask.shape[1] * action_mask.shape[2]))
     run = 64 // action_mask.shape[2] * action_mask.shape[2]  # entries of all masks that share a word
     for m in range(0, masks.shape[1], run):
         entries = min(run, masks.shape[1] - m)
         for g in range(start, stop):
-            if show[g] == 0:
+            if show[g] == Show.NONE:
                 continue
-            word, mask = np.int64(words.legal[m // run, g - start]), masks[g, m:]
+            word, mask = np.int64(work.legal[m // run, g - start]), masks[g, m:]
             for i in range(entries):
                 mask[i] = (word >> i) & 1
     if view.history >= 0:
         for g in range(start, stop):
-            if show[g] == 0:
+            if show[g] == Show.NONE:
                 continue
             for viewer in range(view.players):
                 row = observation[g, viewer]
@@ -464,8 +466,135 @@ def _spread(
                     _see_history(view, games, record, g, viewer, row)
 
 
+# --- reading it back -------------------------------------------------------------------------------------------------------
+# The decoder of what `observe` writes: row `b` of `[B, size]`, and the robot in place `k` of the line. Every kernel that reads
+# observations reads them with these, so that a field is laid out here and nowhere else.
+
+
+@inlined
+def reads_in_line(view: View, observation: NDArray[np.float32], b: int, k: int) -> bool:
+    """There is a robot in this place. Of place 0: the row shows anything at all."""
+    is_so: bool = observation[b, k * view.block + view.limb] != 0
+    return is_so
+
+
+@inlined
+def read_limbs(view: View, observation: NDArray[np.float32], b: int, k: int) -> int:
+    """Bites left; 0 if there is no robot in this place."""
+    limbs, at = 0, k * view.block + view.limb
+    for i in range(view.limbs):
+        limbs += observation[b, at + i] != 0
+    return limbs
+
+
+@inlined
+def reads_own(view: View, observation: NDArray[np.float32], b: int, k: int) -> bool:
+    """The robot is the viewer's: the first entry of `seat` or `owner`, of which one is there, says so."""
+    is_so: bool = observation[b, k * view.block + max(view.seat, view.owner)] != 0
+    return is_so
+
+
+@inlined
+def read_seat(view: View, observation: NDArray[np.float32], b: int, k: int) -> int:
+    """Whose robot it is: 0 the viewer. Others by seat where seats are shown, or as `owner` tells them apart; else all are 1."""
+    if view.owner_size == 1:
+        return int(observation[b, k * view.block + view.owner] == 0)
+    seat, at = 0, k * view.block + max(view.seat, view.owner)
+    for s in range(view.players):
+        seat += s * int(observation[b, at + s] != 0)
+    return seat
+
+
+@inlined
+def read_number(view: View, observation: NDArray[np.float32], b: int, k: int) -> int:
+    """Which of its owner's robots it is; 0 where that is not shown."""
+    return int(observation[b, k * view.block + view.number + 1] != 0) if view.number >= 0 else 0
+
+
+@inlined
+def _read_cards(view: View, observation: NDArray[np.float32], b: int, at: int) -> int:
+    cards = 0
+    for c in range(view.cards):
+        cards |= int(observation[b, at + c] != 0) << c
+    return cards
+
+
+@inlined
+def read_hand(view: View, observation: NDArray[np.float32], b: int, k: int) -> int:
+    """Mask of the cards of its hand; 0 where that is hidden."""
+    return _read_cards(view, observation, b, k * view.block + view.hand)
+
+
+@inlined
+def reads_full_hand(view: View, observation: NDArray[np.float32], b: int, k: int) -> bool:
+    """It holds all its cards: it has not played yet, or took its table back. Only where hands are hidden."""
+    is_so: bool = observation[b, k * view.block + view.hand_size + view.cards - 1] != 0
+    return is_so
+
+
+@inlined
+def read_last(view: View, observation: NDArray[np.float32], b: int, k: int) -> int:
+    """Bit of the card that it played in the last round, 0 before the first; only where that is shown."""
+    return _read_cards(view, observation, b, k * view.block + view.last)
+
+
+@inlined
+def reads_first_round(view: View, observation: NDArray[np.float32], b: int) -> bool:
+    """Nothing was played yet."""
+    is_so: bool = observation[b, view.first_round] != 0
+    return is_so
+
+
 @lean_kernel
-def lay_cards(
+def read_position(
+    view: View,
+    observation: NDArray[np.float32],
+    b: int,
+    place: NDArray[np.uint8],
+    limbs: NDArray[np.uint8],
+    hand: NDArray[np.uint8],
+) -> int:
+    """Read a face-up observation, row `b`, into `[R]` arrays as `rules.Games` has them.
+
+    Player 0 is the viewer, the others are numbered as they come in the line, front to back, and so are robots of one player: the
+    same situation gives the same arrays, whatever else the observation shows.
+
+    Returns:
+        Robots in the line; 0 for a row of zeros.
+    """
+    each, robots = view.robots_per_player, view.players * view.robots_per_player
+    limbs[:] = 0
+    hand[:] = 0
+    line = others = 0
+    first = -1  # seat of the first opponent that is met
+    for k in range(robots):
+        if not reads_in_line(view, observation, b, k):
+            break
+        player, seat = 0, read_seat(view, observation, b, k)
+        if seat > 0:
+            first = seat if first < 0 else first
+            player = 1 + others if each == 1 else 1 if seat == first else 2
+            others += 1
+        robot = player * each
+        if limbs[robot] > 0:
+            robot += 1
+        place[robot] = k
+        limbs[robot] = read_limbs(view, observation, b, k)
+        hand[robot] = read_hand(view, observation, b, k)
+        line += 1
+    behind = line
+    for robot in range(robots):
+        if limbs[robot] == 0:
+            place[robot] = behind
+            behind += 1
+    return line
+
+
+# --- what is played ----------------------------------------------------------------------------------------------------------
+
+
+@lean_kernel
+def actions_to_cards(
     view: View,
     games: Games,
     actions: NDArray[np.int64],

@@ -1,4 +1,4 @@
-"""Perfect recall: who remembers all rounds of a memory game knows all hands, and both games are the same (G7.3).
+"""Perfect recall: a player who remembers all rounds of a memory game knows all hands; then both games are the same (G7.3).
 
 `Recall` turns the observations of memory games, round by round, into those that the face-up game would show. `PerfectRecall` makes
 any agent for the face-up game play the memory game, and `perfect_recall` makes a memory environment show its players the
@@ -18,9 +18,19 @@ from pettingzoo.utils.env import ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 from getbit_env.core.agent import Agent, name_of
-from getbit_env.core.choices import short
 from getbit_env.core.compiled import kernel
-from getbit_env.get_bit.observations import Layout, Options, View
+from getbit_env.core.messages import shown
+from getbit_env.get_bit.observations import (
+    Layout,
+    Options,
+    View,
+    read_hand,
+    read_last,
+    read_number,
+    read_seat,
+    reads_full_hand,
+    reads_in_line,
+)
 from getbit_env.get_bit.variants import ID
 
 
@@ -46,70 +56,76 @@ class Recall:
         """
         if not layout.variant.memory:
             raise ValueError(f"there is nothing to remember in {layout.variant}: its tables lie face up")
-        self._view = layout.view
+        self._memory = layout
         self.layout = Layout(replace(layout.variant, memory=False), layout.options)
+        self._copied = _entries_of_both(layout, self.layout)
         self._hands = np.zeros((rows, layout.variant.robots), np.uint8)  # by seat from the viewer on and number
 
     def see(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        """`[B, D]` of the memory game -> `[B, layout.size]` of the face-up game. Rows of zeros stay so."""
-        face_up = np.zeros((observation.shape[0], self.layout.size), np.float32)
-        _remember(self._view, self.layout.view, observation, self._hands, face_up)
+        """`[B, D]` of the memory game -> `[B, layout.size]` of the face-up game. Rows of zeros stay so.
+
+        Raises:
+            ValueError: these are not B observations of the memory game.
+        """
+        rows = len(self._hands)
+        if observation.shape != (rows, self._memory.size):
+            raise ValueError(
+                f"perfect recall got observations {observation.shape}; {rows} of {self._memory.variant} are "
+                f"({rows}, {self._memory.size})"
+            )
+        face_up = np.zeros((rows, self.layout.size), np.float32)
+        _remember(self._memory.view, self.layout.view, self._copied, observation, self._hands, face_up)
         return face_up
+
+
+def _entries_of_both(memory: Layout, face_up: Layout) -> NDArray[np.int64]:
+    """`[2, N]`: entries of the one layout and of the other that say the same. A hand is hidden in one of them."""
+    entries = np.arange(memory.size), np.arange(face_up.size)
+    pairs = [
+        [layout.field(numbers, name).ravel() for layout, numbers in zip((memory, face_up), entries, strict=True)]
+        for name in [*memory.block_fields, *memory.game_fields]
+        if name in {**face_up.block_fields, **face_up.game_fields} and name != "hand"
+    ]
+    return np.concatenate(pairs, axis=1)
 
 
 @kernel
 def _remember(
-    view: View, shown: View, observation: NDArray[np.float32], hands: NDArray[np.uint8], face_up: NDArray[np.float32]
+    view: View,
+    shown: View,
+    copied: NDArray[np.int64],
+    observation: NDArray[np.float32],
+    hands: NDArray[np.uint8],
+    face_up: NDArray[np.float32],
 ) -> None:
-    """Bring `hands` up to date and write `face_up`, whose layout is `shown`."""
+    """Bring `hands` up to date and write `face_up`, whose layout is `shown`; `copied`, `[2, N]`, are entries that both have."""
     deck = (1 << view.cards) - 1
     for b in range(observation.shape[0]):
-        if observation[b, view.limb] == 0:
+        if not reads_in_line(view, observation, b, 0):
             continue
+        for i in range(copied.shape[1]):
+            face_up[b, copied[1, i]] = observation[b, copied[0, i]]
         first_opponent = -1
         for k in range(view.players * view.robots_per_player):
-            at, to = k * view.block, k * shown.block
-            if observation[b, at + view.limb] == 0:
+            if not reads_in_line(view, observation, b, k):
                 break
-            seat = number = 0
-            for s in range(view.players):
-                seat += s * (observation[b, at + view.seat + s] != 0)
-            if view.number >= 0:
-                number = int(observation[b, at + view.number + 1] != 0)
-            robot = seat * view.robots_per_player + number
-
-            hand = 0
+            seat = read_seat(view, observation, b, k)
+            robot = seat * view.robots_per_player + read_number(view, observation, b, k)
             if seat == 0:
-                for c in range(view.cards):
-                    hand |= int(observation[b, at + view.hand + c] != 0) << c
-            elif observation[b, at + view.hand_size + view.cards - 1] != 0:
-                hand = deck  # it has not played yet, or took its table back
+                hand = read_hand(view, observation, b, k)
+            elif reads_full_hand(view, observation, b, k):
+                hand = deck
             else:
-                hand = int(hands[b, robot])
-                for c in range(view.cards):
-                    hand &= ~(int(observation[b, at + view.last + c] != 0) << c)
+                hand = int(hands[b, robot]) & ~read_last(view, observation, b, k)
             hands[b, robot] = hand
-
-            for i in range(view.limbs):
-                face_up[b, to + shown.limb + i] = observation[b, at + view.limb + i]
+            at = k * shown.block
             for c in range(view.cards):
-                face_up[b, to + shown.hand + c] = (hand >> c) & 1
-            if shown.seat >= 0:
-                face_up[b, to + shown.seat + seat] = 1
-                if shown.number >= 0:
-                    face_up[b, to + shown.number + number] = 1
-            elif seat == 0:
-                face_up[b, to + shown.owner] = 1
+                face_up[b, at + shown.hand + c] = (hand >> c) & 1
+            if seat == 0 and shown.owner >= 0:
+                face_up[b, at + shown.owner] = 1
             elif shown.owner_size == 3:
                 first_opponent = seat if first_opponent < 0 else first_opponent
-                face_up[b, to + shown.owner + (1 if seat == first_opponent else 2)] = 1
-            if shown.last >= 0:
-                for c in range(view.cards):
-                    face_up[b, to + shown.last + c] = observation[b, at + view.last + c]
-        face_up[b, shown.first_round] = observation[b, view.first_round]
-        if shown.history >= 0:
-            for i in range(view.size - view.history):
-                face_up[b, shown.history + i] = observation[b, view.history + i]
+                face_up[b, at + shown.owner + (1 if seat == first_opponent else 2)] = 1
 
 
 class PerfectRecall:
@@ -183,7 +199,7 @@ class PerfectRecallEnv(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo
         """See `perfect_recall`."""
         memory = getattr(env.unwrapped, "layout", None) if isinstance(env, ParallelEnv) else None
         if not isinstance(memory, Layout):
-            raise TypeError(f"env is a parallel environment of Get Bit!, not {short(env)}")
+            raise TypeError(f"env is a parallel environment of Get Bit!, not {shown(env)}")
         super().__init__(env)
         self._recalls = {agent: Recall(memory, 1) for agent in env.possible_agents}
         self.layout = self._recalls[env.possible_agents[0]].layout

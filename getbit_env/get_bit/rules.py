@@ -10,7 +10,7 @@ the replays. A batch is a struct of arrays with these axes:
 A card is one bit, a hand is a mask of such bits, and the line is every robot's place in it. With that a whole round is a few
 short loops over games without a branch, which the compiler turns into vector instructions on 64 games at a time; what keeps
 it able to do so is that every operand is a byte. Functions change their arguments in place and return nothing.
-Kernels assume legal play; illegal play is met by `lay_cards`, at the edge.
+Kernels assume legal play; `actions_to_cards` replaces illegal play, at the edge.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Scratch(NamedTuple):
 
 
 def new_games(robots: int, games: int) -> Games:
-    """Allocate a batch; every game is unfinished business until `start_game` is called for it."""
+    """Allocate a batch; no game has begun until `start_games` is called for it."""
     place, limbs, hand, played = (np.zeros((robots, games), np.uint8) for _ in range(4))
     return Games(place, limbs, hand, played, np.zeros(games, np.uint8))
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import choice, short, switch, whole_number
+from getbit_env.core.choices import choice, switch, whole_number
+from getbit_env.core.messages import shown
 from getbit_env.get_bit.rules import Rules
 
 
@@ -143,7 +144,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Short name that `parse_variant` reads: `4p`, `2p-half`, `4p-memory-pick1`, custom games as `3p-1r-4c-2l`."""
+        """Short name that `parse_variant` reads: `4p`, `2p-half`, `4p-pick1-memory`, custom games as `3p-1r-4c-2l`."""
         standard = SET_UP[self.players]
         parts = [f"{self.players}p"]
         if self.robots_per_player != standard.robots_per_player:
@@ -190,10 +191,10 @@ def standard_variant(
         ValueError: there is no such game.
     """
     if isinstance(players, str):
-        raise ValueError(f"players is 2 to 7, not {short(players)}; the name of a variant goes into variant={short(players)}")
+        raise ValueError(f"players is 2 to 7, not {shown(players)}; the name of a variant goes into variant={shown(players)}")
     players = whole_number("players", players)
     if players not in SET_UP:
-        raise ValueError(f"players is 2 to 7, not {players!r}")
+        raise ValueError(f"players is 2 to 7, not {shown(players)}")
     set_up = SET_UP[players]
     return Variant(
         players=players,
@@ -244,40 +245,43 @@ def choose_variant(
     chosen = parse_variant(variant) if isinstance(variant, str) else variant
     if not isinstance(chosen, Variant):
         hint = f"; for the standard game say players={variant}" if isinstance(variant, int) and variant in SET_UP else ""
-        raise TypeError(f"variant is the name of a variant of Get Bit!, such as '4p', or a Variant, not {short(variant)}{hint}")
+        raise TypeError(f"variant is the name of a variant of Get Bit!, such as '4p', or a Variant, not {shown(variant)}{hint}")
     if players is not None and whole_number("players", players) != chosen.players:
         raise ValueError(f"variant={str(variant)!r} has {chosen.players} players, not {players}")
     return chosen
 
 
 _TOKEN = re.compile(
-    r"(?P<players>\d+)p|(?P<robots>\d+)r|(?P<cards>\d+)c|(?P<limbs>\d+)l|pick(?P<pick>\d+)|(?P<word>half|memory|literal)"
+    "(?P<players>N)p|(?P<robots>N)r|(?P<cards>N)c|(?P<limbs>N)l|pick(?P<pick>N)|(?P<word>half|memory|literal)".replace(
+        "N",
+        "[0-9]{1,3}",  # of ASCII: other alphabets have digits as well
+    )
 )
 
 
 def parse_variant(name: str) -> Variant:
-    """Read a variant's name, as `Variant.name` prints it.
+    """Read a variant's name, exactly as `Variant.name` prints it: a game has one name.
 
     Raises:
         ValueError: the name is not one, or the game would make no sense.
     """
-    found: dict[str, str] = {}
-    for part in str(name).split("-"):
+    text, found = shown(str(name)), dict[str, str]()
+    for part in str(name)[:100].split("-"):
         match = _TOKEN.fullmatch(part)
         if match is None:
-            raise ValueError(f"no variant {name!r}: {part!r} is none of 4p, 2r, 5c, 8l, half, pick1, memory, literal")
+            raise ValueError(f"no variant {text}: {shown(part)} is none of 4p, 2r, 5c, 8l, half, pick1, memory, literal")
         kind, value = next((k, v) for k, v in match.groupdict().items() if v is not None)
         kind = value if kind == "word" else kind
         if kind in found or (kind in ("half", "limbs") and found.keys() & {"half", "limbs"}):
-            raise ValueError(f"no variant {name!r}: {part!r} says a thing twice")
+            raise ValueError(f"no variant {text}: {shown(part)} says a thing twice")
         found[kind] = value
     if "players" not in found:
-        raise ValueError(f"no variant {name!r}: it says nothing of the players, as 4p does")
+        raise ValueError(f"no variant {text}: it says nothing of the players, as 4p does")
     players = int(found["players"])
     if players not in SET_UP:
-        raise ValueError(f"no variant {name!r}: players is 2 to 7")
+        raise ValueError(f"no variant {text}: players is 2 to 7")
     standard = SET_UP[players]
-    return Variant(
+    variant = Variant(
         players=players,
         robots_per_player=int(found.get("robots", standard.robots_per_player)),
         cards=int(found.get("cards", standard.cards)),
@@ -286,3 +290,6 @@ def parse_variant(name: str) -> Variant:
         memory="memory" in found,
         three_player_ending=ThreePlayerEnding.LITERAL if "literal" in found else ThreePlayerEnding.SKIP_LOSER,
     )
+    if variant.name != name:
+        raise ValueError(f"no variant {text}: the name of that game is {variant.name!r}")
+    return variant

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.compiled import kernel
+from getbit_env.core.layouts import Show
+from getbit_env.core.messages import check_array, shown
 from getbit_env.core.streams import game_streams
 from getbit_env.sharks_are_wild.observations import Layout, Options, View, observe
 from getbit_env.sharks_are_wild.rules import (
@@ -20,10 +22,10 @@ from getbit_env.sharks_are_wild.rules import (
     Rules,
     actor,
     deal,
-    heed,
     new_games,
     new_outcome,
     play,
+    replace_illegal_actions,
     start_games,
 )
 from getbit_env.sharks_are_wild.variants import KIND_NAMES, Reward, Variant
@@ -62,6 +64,20 @@ class Engine:
         options: Options | None = None,
         reward: Reward | str = Reward.WIN,
     ) -> None:
+        """Allocate; `start` begins the games.
+
+        Args:
+            variant: the game.
+            games: how many.
+            seed: of the games' streams.
+            options: of the observations.
+            reward: what finishing places pay.
+
+        Raises:
+            ValueError: there is no game, or no such reward.
+        """
+        if isinstance(games, bool) or not isinstance(games, int | np.integer) or games < 1:
+            raise ValueError(f"games is a whole number from 1 on, not {shown(games)}")
         self.variant = variant
         self.layout = Layout(variant, options)
         self.size = games
@@ -70,7 +86,7 @@ class Engine:
         self.state = new_games(self.rules, games)
         self.outcome = new_outcome(variant.players, games)
         self._all = np.ones(games, np.uint8)
-        self._look_on = np.full(games, 2, np.uint8)
+        self._to_choosing, self._to_all = (np.full(games, show, np.uint8) for show in (Show.CHOOSING, Show.ALL))
         self.observation = np.zeros((games, variant.players, self.layout.size), np.float32)
         self.action_mask = np.ones((games, variant.players, variant.actions), np.int8)
         self.actions = np.zeros((games, variant.players), np.int64)
@@ -90,14 +106,19 @@ class Engine:
             starts: a deal for each game, to use instead of a shuffle.
 
         Raises:
-            ValueError: a deal is not an order of the deck and a player.
+            ValueError: a deal is not an order of the deck and a player, or an array is of another kind. No game has begun then.
         """
         begin = self._all if begin is None else begin
+        check_array("begin", begin, (self.size,), np.uint8)
         if starts is None:
             start_games(self.rules, self.state, begin, self.streams, self.counters, 0, self.size)
             return
-        for cards, first, _ in starts:
+        if len(starts) != self.size:
+            raise ValueError(f"starts is a deal for each of {self.size} games, not {len(starts)}")
+        for cards, first, stream in starts:
             check_deal(self.variant, cards, first)
+            if stream is not None and (not _is_whole(stream) or not 0 <= stream < 1 << 64):
+                raise ValueError(f"the stream of a deal is a whole number of 64 bits or None, not {shown(stream)}")
         for g in np.flatnonzero(begin).tolist():
             cards, first, stream = starts[g]
             if stream is not None:
@@ -111,39 +132,72 @@ class Engine:
         Args:
             actions: `[G, P]` int64, each within the action space; those of players who decide nothing are ignored.
             active: `[G]` uint8; games for which it is 0 wait. All play by default.
+
+        Raises:
+            ValueError: an array is of another kind.
         """
         active = self._all if active is None else active
+        check_array("actions", actions, self.actions.shape, np.integer)
+        check_array("active", active, (self.size,), np.uint8)
         self.actions[:] = actions
-        heed(self.rules, self.state, self.actions, active, self.replaced, 0, self.size)
-        play(*(self.rules, self.state, self.actions, active, self.streams, self.counters, self._pays, self.outcome, 0, self.size))
+        rules, games, size = self.rules, self.state, self.size
+        replace_illegal_actions(rules, games, self.actions, active, self.replaced, 0, size)
+        play(rules, games, self.actions, active, self.streams, self.counters, self._pays, self.outcome, 0, size)
 
     def observe(self, show: NDArray[np.uint8] | None = None) -> None:
         """Write `observation` and `action_mask`.
 
         Args:
-            show: `[G]` uint8: 0 leaves a game's rows as they are, 1 shows nothing to players who decide nothing now,
-                2 (the default) lets them look on.
+            show: `[G]` uint8 of `Show`, whom each game is shown to; all players by default.
+
+        Raises:
+            ValueError: it is another kind of array.
         """
-        show = self._look_on if show is None else show
+        show = self._to_all if show is None else show
+        check_array("show", show, (self.size,), np.uint8)
         observe(self.layout.view, self.rules, self.state, show, self.observation, self.action_mask, 0, self.size)
 
-    def step(self, actions: NDArray[np.int64]) -> int:
+    def step(self, actions: NDArray[np.integer]) -> int:
         """Of a batch of one game: `play`, and `observe` for the player who decides next, in one call of compiled code.
+
+        Args:
+            actions: `[1, P]` int64.
 
         Returns:
             Who decides next.
-        """
-        self.actions[:] = actions
-        return _play_and_see(
-            *(self.layout.view, self.rules, self.state, self.actions, self._all, self.replaced, self.streams, self.counters),
-            *(self._pays, self.outcome, self.observation, self.action_mask),
-        )
 
-    def look(self, layout: Layout) -> NDArray[np.float32]:
-        """The games as seen in another layout of the same game: `[G, P, layout.size]`."""
+        Raises:
+            ValueError: there are several games, or it is another kind of array.
+        """
+        if self.size != 1:
+            raise ValueError(f"step is for a batch of one game, this one has {self.size}: play, then observe")
+        check_array("actions", actions, self.actions.shape, np.integer)
+        self.actions[:] = actions
+        batch = _Batch(
+            games=self.state,
+            outcome=self.outcome,
+            streams=self.streams,
+            counters=self.counters,
+            pays=self._pays,
+            actions=self.actions,
+            replaced=self.replaced,
+            observation=self.observation,
+            action_mask=self.action_mask,
+        )
+        return _play_and_observe_one(self.layout.view, self.rules, batch, self._all, self._to_choosing)
+
+    def observe_as(self, layout: Layout) -> NDArray[np.float32]:
+        """The games as seen in another layout of the same variant: `[G, P, layout.size]`; all players look on.
+
+        Raises:
+            ValueError: it is the layout of another game.
+        """
+        if not isinstance(layout, Layout) or layout.variant != self.variant:
+            of_game = layout.variant if isinstance(layout, Layout) else shown(layout)
+            raise ValueError(f"games of {self.variant} can't be observed with the layout of {of_game}")
         observation = np.zeros((self.size, self.variant.players, layout.size), np.float32)
         mask = np.zeros_like(self.action_mask)
-        observe(layout.view, self.rules, self.state, self._look_on, observation, mask, 0, self.size)
+        observe(layout.view, self.rules, self.state, self._to_all, observation, mask, 0, self.size)
         return observation
 
     @property
@@ -194,30 +248,36 @@ def check_deal(variant: Variant, cards: Sequence[int], first: int) -> None:
         ValueError: with what is wrong.
     """
     wanted = variant.rules.deck.tolist()
-    if sorted(int(kind) for kind in cards) != wanted:
+    if len(cards) != len(wanted) or not all(map(_is_whole, cards)) or sorted(cards) != wanted:
         counts = ", ".join(f"{count} x {kind} ({KIND_NAMES[kind]})" for kind, count in enumerate(variant.counts))
-        raise ValueError(f"a deck of {variant} is a list of {len(wanted)} kinds, from the top: {counts}; not {list(cards)}")
-    if not 0 <= first < variant.players:
-        raise ValueError(f"the first player is 0 to {variant.players - 1}, not {first!r}")
+        raise ValueError(f"a deck of {variant} is a list of {len(wanted)} kinds, from the top: {counts}; not {shown(list(cards))}")
+    if not _is_whole(first) or not 0 <= first < variant.players:
+        raise ValueError(f"the first player is 0 to {variant.players - 1}, not {shown(first)}")
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+class _Batch(NamedTuple):
+    """What an engine holds of its games, as `_play_and_observe_one` takes it."""
+
+    games: Games
+    outcome: Outcome
+    streams: NDArray[np.uint64]
+    counters: NDArray[np.uint64]
+    pays: NDArray[np.float32]
+    actions: NDArray[np.int64]
+    replaced: NDArray[np.uint8]
+    observation: NDArray[np.float32]
+    action_mask: NDArray[np.int8]
 
 
 @kernel
-def _play_and_see(
-    view: View,
-    rules: Rules,
-    games: Games,
-    actions: NDArray[np.int64],
-    show: NDArray[np.uint8],
-    replaced: NDArray[np.uint8],
-    streams: NDArray[np.uint64],
-    counters: NDArray[np.uint64],
-    reward_of_finish: NDArray[np.float32],
-    outcome: Outcome,
-    observation: NDArray[np.float32],
-    action_mask: NDArray[np.int8],
-) -> int:
-    heed(rules, games, actions, show, replaced, 0, 1)
-    play(rules, games, actions, show, streams, counters, reward_of_finish, outcome, 0, 1)
-    observe(view, rules, games, show, observation, action_mask, 0, 1)
+def _play_and_observe_one(view: View, rules: Rules, batch: _Batch, active: NDArray[np.uint8], show: NDArray[np.uint8]) -> int:
+    games, actions = batch.games, batch.actions
+    replace_illegal_actions(rules, games, actions, active, batch.replaced, 0, 1)
+    play(rules, games, actions, active, batch.streams, batch.counters, batch.pays, batch.outcome, 0, 1)
+    observe(view, rules, games, show, batch.observation, batch.action_mask, 0, 1)
     decides: int = actor(games, 0)
     return decides

@@ -13,12 +13,12 @@ from getbit_env.core.choices import (
     IllegalAction,
     reset_options,
     seed_or_none,
-    short,
     suggesting,
     taking_arguments_of,
     whole_number,
 )
 from getbit_env.core.environment import GameEnv, Observation, OrderEnforcedEnv, TurnBased
+from getbit_env.core.messages import shown
 from getbit_env.core.snapshots import check_origin, check_position, read_count, read_flag, read_list, read_stream
 from getbit_env.sharks_are_wild.engine import Deal, Engine, check_deal
 from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, cards_text, parse_cards, pile_of, run_of
@@ -301,7 +301,7 @@ class SharksAreWildEnv(TurnBased, GameEnv, AECEnv):  # type: ignore[misc]  # Pet
             or not {"cards", "first"} <= deal.keys() <= {"cards", "first", "drawn"}
             or not isinstance(deal["cards"], str)
         ):
-            raise ValueError(f"a deal is {{'cards': '0S47...', 'first': 0}}, not {short(deal)}")
+            raise ValueError(f"a deal is {{'cards': '0S47...', 'first': 0}}, not {shown(deal)}")
         if len(deal["cards"]) > 2 * self.variant.cards:
             raise ValueError(f"a deal of {self.variant} has {self.variant.cards} cards, not {len(deal['cards'])}")
         first = whole_number("the first player of a deal", deal["first"], 0, self.variant.players - 1)
@@ -365,11 +365,11 @@ def raw_env(
     if variant is None:
         variant = named
     elif named != Variant(4):
-        raise ValueError(f"variant={short(str(variant))} already says what the options of the game would; give one or the other")
+        raise ValueError(f"variant={shown(str(variant))} already says what the options of the game would; give one or the other")
     variant = parse_variant(variant) if isinstance(variant, str) else variant
     if not isinstance(variant, Variant):
         raise TypeError(
-            f"variant is the name of a variant of Sharks are Wild, such as 'sharks-4p-level1', or a Variant, not {short(variant)}"
+            f"variant is the name of a variant of Sharks are Wild, such as 'sharks-4p-level1', or a Variant, not {shown(variant)}"
         )
     return SharksAreWildEnv(variant, illegal_action=illegal_action, max_cycles=max_cycles, render_mode=render_mode)
 

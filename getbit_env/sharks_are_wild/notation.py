@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from getbit_env.core.messages import shown
 from getbit_env.sharks_are_wild.engine import check_deal
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
@@ -62,7 +63,10 @@ from getbit_env.sharks_are_wild.variants import KIND_NAMES, Variant, parse_varia
 LETTERS = "012346789SOD"  # of the kinds, in their order
 PLAYERS = "ABCD"
 ENDS = ("low", "high")
-_PLAYER = re.compile(r"(?P<name>[A-D])(?P<coins>\d+):(?P<run>[0-9S]*5[0-9S]*)/(?P<hand>[0-46-9SOD]*)(?:\*(?P<taken>[0-46-9SOD]+))?")
+_NUMBER = "0|[1-9][0-9]{0,5}"  # as the notation writes one: ASCII digits, no zero before others
+_PLAYER = re.compile(
+    rf"(?P<name>[A-D])(?P<coins>{_NUMBER}):(?P<run>[0-9S]{{1,10}})/(?P<hand>[0-46-9SOD]{{0,20}})(?:\*(?P<taken>[0-46-9SOD]{{1,20}}))?"
+)
 _STAGES = {DRAW: "draw", PLAY: "play", OVER: "over"}
 
 
@@ -127,17 +131,19 @@ def parse_position(variant: Variant, text: str, *, all_cards: bool = True) -> Ga
     Raises:
         ValueError: the text is no position of the variant; the message says what is wrong.
     """
-    head = re.match(r"(\d+)\. ([A-D]) (draw|play|over|steals ([A-D]) (low|high)) (.*)", text.strip())
+    head = re.fullmatch(rf"({_NUMBER})\. ([A-D]) (draw|play|over|steals ([A-D]) (low|high)) (.*)", text.strip())
     if head is None:
         raise ValueError(
-            f"a position begins with turns, player and stage, as in '12. B play' or '12. B steals A low', not {text!r}"
+            f"a position begins with turns, player and stage, as in '12. B play' or '12. B steals A low', not {shown(text)}"
         )
+    if int(head[1]) > variant.turn_limit:
+        raise ValueError(f"'{head[1]}.': a game of {variant} takes at most {variant.turn_limit} turns")
     games = new_games(variant.rules, 1)
     games.turns[0], games.player[0] = int(head[1]), _player(variant, head[2])
     games.stage[0] = BLOCK if head[4] else {word: stage for stage, word in _STAGES.items()}[head[3]]
     tokens = head[6].split()
     if len(tokens) != variant.players + 2:
-        raise ValueError(f"a position of {variant} has {variant.players} players, then draw= and discard=; not {head[6]!r}")
+        raise ValueError(f"a position of {variant} has {variant.players} players, then draw= and discard=; not {shown(head[6])}")
     for p, token in enumerate(tokens[: variant.players]):
         _parse_player(variant, games, p, token)
     for name, token, cards, size in (
@@ -146,17 +152,17 @@ def parse_position(variant: Variant, text: str, *, all_cards: bool = True) -> Ga
     ):
         word, equals, pile = token.partition("=")
         if (word, equals) != (name, "="):
-            raise ValueError(f"behind the players stand draw= and discard=, each with its cards from the top, not {token!r}")
+            raise ValueError(f"behind the players stand draw= and discard=, each with its cards from the top, not {shown(token)}")
+        if len(pile) > variant.cards:
+            raise ValueError(f"{shown(token)}: {variant} has only {variant.cards} cards")
         kinds = parse_cards(variant, pile)
-        if len(kinds) > variant.cards:
-            raise ValueError(f"{token!r}: {variant} has only {variant.cards} cards")
         cards[0, : len(kinds)], size[0] = kinds[::-1], len(kinds)
     if head[4]:
         victim, end = _player(variant, head[4]), ENDS.index(head[5])
         if victim == games.player[0]:
-            raise ValueError(f"{text!r}: nobody steals from himself")
+            raise ValueError(f"{shown(text)}: nobody steals from himself")
         if (games.low if end == LOW else games.high)[0, victim] == STARTER:
-            raise ValueError(f"{text!r}: at the {ENDS[end]} end of {head[4]} lies the starter 5, which nobody can steal (S3)")
+            raise ValueError(f"{shown(text)}: at the {ENDS[end]} end of {head[4]} lies the starter 5, which nobody can steal (S3)")
         games.victim[0], games.end[0] = victim, end
     found = np.zeros(len(LETTERS), np.int64)
     for cards, size in ((games.draw, games.draw_size), (games.discard, games.discard_size)):
@@ -167,32 +173,34 @@ def parse_position(variant: Variant, text: str, *, all_cards: bool = True) -> Ga
             found[LETTERS.index(letter)] += 1
     for kind, wanted in enumerate(variant.counts):
         if found[kind] > wanted or (all_cards and found[kind] < wanted):
-            raise ValueError(f"{text!r} has {found[kind]} x {KIND_NAMES[kind]}, the deck of {variant} has {wanted}")
+            raise ValueError(f"{shown(text)} has {found[kind]} x {KIND_NAMES[kind]}, the deck of {variant} has {wanted}")
     return games
 
 
 def _parse_player(variant: Variant, games: Games, p: int, token: str) -> None:
     match = _PLAYER.fullmatch(token)
-    if match is None or match["name"] != PLAYERS[p]:
-        raise ValueError(f"{token!r} is not how player {PLAYERS[p]} is written, as in {PLAYERS[p]}2:S56/0138D")
+    if match is None or match["name"] != PLAYERS[p] or "5" not in match["run"]:
+        raise ValueError(f"{shown(token)} is not how player {PLAYERS[p]} is written, as in {PLAYERS[p]}2:S56/0138D")
     run = match["run"]
     low = STARTER - run.index("5")
     for n, letter in enumerate(run, low):
         if letter not in (str(n), "S") or (n == STARTER and letter == "S"):
-            raise ValueError(f"{token!r}: a run is consecutive, so that {letter!r} can't lie where a {n} belongs")
+            raise ValueError(f"{shown(token)}: a run is consecutive, so that {letter!r} can't lie where a {n} belongs")
     if low < 0 or low + len(run) - 1 > 9 or len(run) >= variant.run:
-        raise ValueError(f"{token!r}: a run lies within 0-9 and has fewer than {variant.run} cards, or it is complete (S2.4)")
-    games.coins[0, p], games.low[0, p], games.high[0, p] = int(match["coins"]), low, low + len(run) - 1
+        raise ValueError(f"{shown(token)}: a run lies within 0-9 and has fewer than {variant.run} cards, or it is complete (S2.4)")
+    if (coins := int(match["coins"])) > variant.coins + 1:
+        raise ValueError(f"{shown(token)}: {variant.coins} coins win, and the last card can bring one more (S2.6)")
+    games.coins[0, p], games.low[0, p], games.high[0, p] = coins, low, low + len(run) - 1
     games.sharks[0, p] = sum(1 << n for n, letter in enumerate(run, low) if letter == "S")
     for kind in parse_cards(variant, match["hand"]):
         games.hand[0, p, kind] += 1
     for kind in parse_cards(variant, match["taken"] or ""):
         games.taken[0, p, kind] += 1
         if games.taken[0, p, kind] > games.hand[0, p, kind]:
-            raise ValueError(f"{token!r}: behind the star stand cards of the hand")
+            raise ValueError(f"{shown(token)}: behind the star stand cards of the hand")
     most = variant.hand + (games.stage[0] == PLAY and games.player[0] == p)
     if (size := int(games.hand[0, p].sum())) > most:
-        raise ValueError(f"{token!r}: the hand has {size} cards, at most {most} at this stage")
+        raise ValueError(f"{shown(token)}: the hand has {size} cards, at most {most} at this stage")
 
 
 def parse_cards(variant: Variant, text: str) -> list[int]:
@@ -204,7 +212,7 @@ def parse_cards(variant: Variant, text: str) -> list[int]:
     letters = LETTERS[: variant.kinds]
     for letter in text:
         if letter not in letters:
-            raise ValueError(f"{letter!r} in {text!r} is no card of {variant}: those are {letters}")
+            raise ValueError(f"{letter!r} in {shown(text)} is no card of {variant}: those are {letters}")
     return [letters.index(letter) for letter in text]
 
 
@@ -290,7 +298,7 @@ def parse_action(variant: Variant, games: Games, text: str, game: int = 0) -> in
             return action
     who = PLAYERS[actor(games, game)]
     raise ValueError(
-        f"{who} {text.strip()!r} is not legal in {print_position(variant, games, game)}; legal is: "
+        f"{who} {shown(text.strip())} is not legal in {print_position(variant, games, game)}; legal is: "
         + ", ".join(print_action(variant, games, action, game) for action in may)
     )
 
@@ -380,8 +388,8 @@ def parse_game(text: str) -> Game:
         ValueError: the text is no game, the play is illegal, or what it says of a position is not what the rules give.
     """
     lines = [line.strip() for line in text.strip().splitlines() if line.strip() and not line.strip().startswith("#")]
-    head = re.fullmatch(r"(\S+) stream (0x[0-9a-f]{1,16}) (\d+)", lines[0]) if lines else None
-    dealt = re.fullmatch(r"deal (\w*) first ([A-D])", lines[1]) if len(lines) > 1 else None
+    head = re.fullmatch(r"(\S+) stream (0x[0-9a-f]{1,16}) (0|[1-9][0-9]{0,17})", lines[0]) if lines else None
+    dealt = re.fullmatch(r"deal (\w{0,120}) first ([A-D])", lines[1]) if len(lines) > 1 else None
     if head is None or dealt is None:
         raise ValueError("a game begins with a line like 'sharks-2p-level2 stream 0x5f3a90c1d2e4b687 53' and a 'deal ... first A'")
     variant = parse_variant(head[1])
@@ -391,18 +399,18 @@ def parse_game(text: str) -> Game:
     for number, row in enumerate((row for row in lines[2:] if not row.startswith("end")), 1):
         turn, _, rest = row.partition("|")[0].partition(" ")
         if turn != f"{number}.":
-            raise ValueError(f"turn {number} begins with '{number}.', not {row!r}")
+            raise ValueError(f"turn {number} begins with '{number}.', not {shown(row)}")
         for said in rest.split(","):
             who, _, what = said.strip().partition(" ")
             if who not in PLAYERS or what == "":  # the player of the turn is named once
                 who, what = PLAYERS[step.games.player[0]], said.strip()
             if step.games.stage[0] == OVER or who != PLAYERS[actor(step.games, 0)]:
-                raise ValueError(f"turn {number}: {said.strip()!r} is not what {print_position(variant, step.games)} asks for")
+                raise ValueError(f"turn {number}: {shown(said.strip())} is not what {print_position(variant, step.games)} asks for")
             game.actions.append(parse_action(variant, step.games, what))
             step = next(steps)
     for told, is_so in zip(lines, print_game(game).splitlines(), strict=False):
         if ("|" in told or told.startswith("end")) and told.split() != is_so.split():
-            raise ValueError(f"the text says\n  {told}\nby the rules it is\n  {is_so}")
+            raise ValueError(f"the text says\n  {told[:400]}\nby the rules it is\n  {is_so}")
     if len(lines) > len(print_game(game).splitlines()):
-        raise ValueError(f"the text goes on with {lines[-1]!r}, but the game is not over")
+        raise ValueError(f"the text goes on with {shown(lines[-1])}, but the game is not over")
     return game

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.compiled import kernel
-from getbit_env.core.layouts import BlockLayout
+from getbit_env.core.layouts import BlockLayout, Show
 from getbit_env.sharks_are_wild.rules import BLOCK, KINDS, OVER, SHARK, STARTER, Games, Rules, actor, kind_of, legal
 from getbit_env.sharks_are_wild.variants import KIND_NAMES, Variant
 
@@ -233,19 +233,18 @@ def observe(
         view: `Layout.view`.
         rules: of the variant.
         games: the positions.
-        show: `[G]` uint8. 0: leave the rows of this game as they are. 1: players who decide nothing now see nothing (zero).
-            2: all players look on.
+        show: `[G]` uint8, whom each game is shown to (`Show`); one player at most has something to choose.
         observation: `[G, P, size]`, overwritten with zeros and ones.
         action_mask: `[G, P, actions]` int8, overwritten: 1 = legal; all ones for a player who has nothing to decide.
         start: the first of the games.
         stop: the one after the last.
     """
     for g in range(start, stop):
-        if show[g] == 0:
+        if show[g] == Show.NONE:
             continue
         decides = actor(games, g) if games.stage[g] != OVER else -1
         for viewer in range(view.players):
-            if show[g] == 2 or viewer == decides:
+            if show[g] == Show.ALL or viewer == decides:
                 _see(view, games, g, viewer, observation[g, viewer])
             else:
                 observation[g, viewer] = 0

@@ -12,7 +12,7 @@ and branches, so that games come first and what a game needs lies together. Hand
 and the numbers that Sharks stand for: a run is consecutive and holds its 5, so that says all.
 
 A step is one decision of one player. Functions change their arguments in place and return nothing, or read and change nothing,
-but for `_draw_card`. Kernels assume legal play; illegal play is met by `heed`, at the edge.
+but for `_draw_card`. Kernels assume legal play; `replace_illegal_actions` meets illegal play, at the edge.
 """
 
 from __future__ import annotations
@@ -100,8 +100,21 @@ def new_games(rules: Rules, games: int) -> Games:
     low[:] = high[:] = STARTER
     sharks = np.zeros((games, players), np.int16)
     return Games(
-        *(draw, discard, draw_size, discard_size, hand, taken, low, high, sharks, coins),
-        *(player, stage, victim, end, np.zeros(games, np.int32)),
+        draw=draw,
+        discard=discard,
+        draw_size=draw_size,
+        discard_size=discard_size,
+        hand=hand,
+        taken=taken,
+        low=low,
+        high=high,
+        sharks=sharks,
+        coins=coins,
+        player=player,
+        stage=stage,
+        victim=victim,
+        end=end,
+        turns=np.zeros(games, np.int32),
     )
 
 
@@ -452,7 +465,7 @@ def play(
 
 
 @kernel
-def heed(
+def replace_illegal_actions(
     rules: Rules,
     games: Games,
     actions: NDArray[np.int64],
@@ -461,12 +474,12 @@ def heed(
     start: int,
     stop: int,
 ) -> None:
-    """Meet illegal play at the edge of the rules: an action that is not legal becomes the legal one with the lowest number.
+    """Meet illegal play at the edge of the rules: an action that is not legal, or none at all, becomes the lowest legal one.
 
     Args:
         rules: of the variant.
         games: the positions.
-        actions: `[G, P]` int64, each in the action space; illegal ones of those who decide are overwritten.
+        actions: `[G, P]` int64; illegal ones of those who decide are overwritten.
         active: `[G]` uint8, 0: leave the game alone.
         replaced: `[G, P]` uint8, overwritten: 1 = the action of this player was illegal.
         start: the first of the games.
@@ -479,7 +492,8 @@ def heed(
         if active[g] == 0 or may == 0:
             continue
         p = actor(games, g)
-        if (may >> actions[g, p]) & 1 == 0:
+        action = actions[g, p]
+        if action < 0 or action > 62 or (may >> action) & 1 == 0:
             lowest = 0
             while (may >> lowest) & 1 == 0:
                 lowest += 1

@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import choice, short, whole_number
+from getbit_env.core.choices import choice, whole_number
+from getbit_env.core.messages import shown
 from getbit_env.sharks_are_wild.rules import DOLPHIN, NUMBER_KINDS, OCTOPUS, SHARK, STEAL, Rules, level_one_actions
 
 ID = "getbit/SharksAreWild-v0"  # of the environment; a new version when the same seed and actions give something else
@@ -63,11 +64,11 @@ class Variant:
         for entry in dataclass_fields(self):
             value = getattr(self, entry.name)
             if entry.name == "players" and isinstance(value, str):
-                raise ValueError(f"players is 2 to 4, not {short(value)}; the name of a variant goes into variant={short(value)}")
+                raise ValueError(f"players is 2 to 4, not {shown(value)}; the name of a variant goes into variant={shown(value)}")
             object.__setattr__(self, entry.name, whole_number(entry.name, value))
         for name, (least, most) in _BOUNDS.items():
             if not least <= getattr(self, name) <= most:
-                raise ValueError(f"{name} is {least} to {most}, not {getattr(self, name)}")
+                raise ValueError(f"{name} is {least} to {most}, not {shown(getattr(self, name))}")
         if self.level == 1:
             for name in ("octopuses", "dolphins"):
                 if getattr(self, name) != getattr(Variant, name):
@@ -169,22 +170,26 @@ def standard_variant(players: int = 4, level: int = 1) -> Variant:
 
 
 def parse_variant(name: str) -> Variant:
-    """Read a variant's name, as `Variant.name` prints it.
+    """Read a variant's name, exactly as `Variant.name` prints it: a game has one name.
 
     Raises:
         ValueError: the name is not one, or the game would make no sense.
     """
-    match = re.fullmatch(rf"{PREFIX}(\d+)p-level(\d+)((?:-\d+[a-z]+)*)", str(name))
+    text = shown(str(name))
+    match = re.fullmatch(rf"{PREFIX}([0-9]{{1,3}})p-level([0-9]{{1,3}})((?:-[0-9]{{1,6}}[a-z]{{1,9}}){{0,8}})", str(name))
     if match is None:
-        raise ValueError(f"no variant {name!r}: a name is like {PREFIX}2p-level2 or {PREFIX}4p-level1-3coins")
+        raise ValueError(f"no variant {text}: a name is like {PREFIX}2p-level2 or {PREFIX}4p-level1-3coins")
     found: dict[str, int] = {}
-    for number, unit in re.findall(r"-(\d+)([a-z]+)", match[3]):
+    for number, unit in re.findall(r"-([0-9]+)([a-z]+)", match[3]):
         if unit not in _UNITS:
-            raise ValueError(f"no variant {name!r}: '{number}{unit}' is none of {', '.join(f'5{u}' for u in _UNITS)}")
+            raise ValueError(f"no variant {text}: '{number}{unit}' is none of {', '.join(f'5{u}' for u in _UNITS)}")
         if _UNITS[unit] in found:
-            raise ValueError(f"no variant {name!r}: '{number}{unit}' says a thing twice")
+            raise ValueError(f"no variant {text}: '{number}{unit}' says a thing twice")
         found[_UNITS[unit]] = int(number)
-    return Variant(int(match[1]), int(match[2]), **found)
+    variant = Variant(int(match[1]), int(match[2]), **found)
+    if variant.name != name:
+        raise ValueError(f"no variant {text}: the name of that game is {variant.name!r}")
+    return variant
 
 
 KIND_NAMES = [*(str(n) for n in (0, 1, 2, 3, 4, 6, 7, 8, 9)), "Shark", "Octopus", "Dolphin"]

@@ -14,7 +14,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import reset_options, seed_or_none, short, whole_number
+from getbit_env.core.choices import reset_options, seed_or_none, whole_number
+from getbit_env.core.messages import shown
 from getbit_env.core.spec import Dynamics
 from getbit_env.game_registry import find_game
 from getbit_env.single_agent.batch import Opponents, seat_opponents
@@ -69,7 +70,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         try:
             seat = None if seat is None else whole_number("seat", seat, 0, others)
         except ValueError:
-            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {short(seat)}") from None
+            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {shown(seat)}") from None
         agents = seat_opponents(next(iter(self.game_spec.bots)) if opponents is None else opponents, self.layout)
         self._at_once = self.game_spec.dynamics == Dynamics.SIMULTANEOUS
         if len(agents) == 1 and not self._at_once:

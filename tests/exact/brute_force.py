@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from getbit_env.get_bit.notation import mask_of
-from getbit_env.get_bit.observations import Layout, new_record, new_words, observe
+from getbit_env.get_bit.observations import Layout, new_observation_workspace, new_record, observe
 from getbit_env.get_bit.rules import Games, new_games
 from getbit_env.get_bit.variants import Variant
 from tests.get_bit.reference import Table
@@ -137,7 +137,7 @@ def policy_of(agent: object, variant: Variant) -> Policy:
         observation = np.empty((1, variant.players, layout.size), np.float32)
         mask = np.empty((1, variant.players, variant.actions), np.int8)
         games, record = to_games(table), new_record(layout, 1)
-        show, words = np.ones(1, np.uint8), new_words(layout)
+        show, words = np.ones(1, np.uint8), new_observation_workspace(layout)
         observe(layout.view, variant.last_line, games, record, show, words, observation, mask, 0, 1)
         chances = agent.probabilities(observation[0, [player]], mask[0, [player]])[0]
         numbers = {

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle, pairwise, permutations, product
@@ -14,34 +12,24 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from getbit_env.core import compiled as _compiled
+from getbit_env.core import action_sets, streams
 from getbit_env.core.streams import game_streams
 from getbit_env.get_bit import observations, rules
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import mask_of
-from getbit_env.get_bit.observations import Layout, Options, new_record, new_words
+from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record
 from getbit_env.get_bit.rules import BLOCK, Games, Outcome, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant, parse_variant
 from tests.get_bit.play import copy_of, line_of, random_cards
+from tests.plain_python import plain_copies
 
 clause = pytest.mark.clause
 
 
 @pytest.fixture(scope="module")
-def plain() -> Iterator[tuple[ModuleType, ModuleType]]:
+def plain() -> list[ModuleType]:
     """`rules` and `observations` as Python runs them, without the compiler."""
-    with pytest.MonkeyPatch.context() as patch:
-        for decorator in ("kernel", "lean_kernel", "inlined", "part"):
-            patch.setattr(_compiled, decorator, lambda function: function)
-        modules = []
-        for module in (rules, observations):
-            spec = importlib.util.spec_from_file_location(module.__name__ + "_plain", module.__file__)
-            modules.append(importlib.util.module_from_spec(spec))
-            patch.setitem(sys.modules, spec.name, modules[-1])  # dataclasses look there
-            spec.loader.exec_module(modules[-1])
-        assert hasattr(play_round, "py_func")
-        assert not any(hasattr(thing, "py_func") for module in modules for thing in vars(module).values())
-        yield tuple(modules)
+    return plain_copies(streams, action_sets, rules, observations)[2:]
 
 
 class Played(NamedTuple):
@@ -160,7 +148,7 @@ def test_plain_python_starts_sees_and_lays_the_same(name, history, plain):
     seen = []
     for rules_used, observations_used in ((rules, observations), (plain_rules, plain_observations)):
         rng = np.random.default_rng(3)
-        games, record, words = new_games(variant.robots, size), new_record(layout, size), new_words(layout)
+        games, record, words = new_games(variant.robots, size), new_record(layout, size), new_observation_workspace(layout)
         outcome, scratch = new_outcome(variant.robots, variant.players, size), new_scratch(variant.robots)
         counters, all_games, show = np.zeros(size, np.uint64), np.ones(size, np.uint8), np.array([0, 1, 2, 1, 2, 2], np.uint8)
         observation = np.full((size, variant.players, layout.size), 7, np.float32)
@@ -174,7 +162,7 @@ def test_plain_python_starts_sees_and_lays_the_same(name, history, plain):
                 observations_used.observe(layout.view, variant.last_line, games, record, show, words, observation, mask, 0, size)
                 actions = rng.integers(0, variant.actions, (size, variant.players))
                 asked = actions.copy()
-                observations_used.lay_cards(layout.view, games, actions, cards, replaced, 0, size)
+                observations_used.actions_to_cards(layout.view, games, actions, cards, replaced, 0, size)
                 pays = variant.reward_of_finish("win").astype(np.float32)
                 rules_used.play_round(variant.rules, games, cards, pays, np.float32(0), scratch, outcome, 0, size)
                 observations_used.record_round(games, record, 0, size)

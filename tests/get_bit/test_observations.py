@@ -9,7 +9,7 @@ import pytest
 
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, mask_of, parse_position, robot_name, robot_number
-from getbit_env.get_bit.observations import Layout, Options, lay_cards
+from getbit_env.get_bit.observations import Layout, Options, actions_to_cards
 from getbit_env.get_bit.variants import Variant, parse_variant
 from tests.get_bit.play import cards_in, cards_of_game, line_of, random_cards, table_at
 from tests.get_bit.reference import Table
@@ -446,7 +446,7 @@ def test_who_remembers_everything_loses_nothing(name):
     size = 8
     remembered = [[{} for _ in range(variant.players)] for _ in range(size)]  # hands by (seat, number)
     for engine in random_games(variant, size=size):
-        truth = engine.look(face_up)
+        truth = engine.observe_as(face_up)
         for g in range(size):
             for viewer in range(variant.players):
                 hands, seen = remembered[g][viewer], engine.observation[g, viewer]
@@ -477,7 +477,7 @@ def test_a_choice_shows_nowhere_before_all_are_made(name):
         before = engine.observation.copy(), engine.action_mask.copy()
         actions = rng.integers(0, variant.actions, (6, variant.players))
         cards, replaced = np.zeros((variant.robots, 6), np.uint8), np.zeros((6, variant.players), np.uint8)
-        lay_cards(engine.layout.view, engine.state, actions, cards, replaced, 0, 6)
+        actions_to_cards(engine.layout.view, engine.state, actions, cards, replaced, 0, 6)
         assert cards.any()
         engine.observe()
         np.testing.assert_array_equal(engine.observation, before[0])
@@ -565,7 +565,7 @@ def test_an_illegal_card_becomes_the_lowest_of_that_robot_and_is_flagged(name, p
     others = engine.action_mask[0].argmax(axis=-1)  # legal
     actions = np.where(np.arange(variant.players) == p, index, others)[None]
     cards, replaced = np.zeros((variant.robots, 1), np.uint8), np.full((1, variant.players), 7, np.uint8)
-    lay_cards(engine.layout.view, engine.state, actions, cards, replaced, 0, 1)
+    actions_to_cards(engine.layout.view, engine.state, actions, cards, replaced, 0, 1)
     laid = {robot_name(variant, r): cards_of(cards[r, 0]) for r in range(variant.robots)}
     own = {robot: laid.pop(robot) for robot in list(laid) if robot.upper() == player}
     assert own == {robot: [int(token[1]) for token in played.split() if token[0] == robot] for robot in own}
@@ -593,7 +593,7 @@ def test_what_is_legal_is_played_as_it_is(name):
         actions = np.where(engine.action_mask > 0, rng.random(engine.action_mask.shape), -1).argmax(axis=-1)
         asked = actions.copy()
         cards, replaced = np.zeros((variant.robots, 12), np.uint8), np.zeros((12, variant.players), np.uint8)
-        lay_cards(engine.layout.view, engine.state, actions, cards, replaced, 0, 12)
+        actions_to_cards(engine.layout.view, engine.state, actions, cards, replaced, 0, 12)
         np.testing.assert_array_equal(actions[live], asked[live])
         assert not replaced[live].any()
         for g in np.flatnonzero(live):

@@ -54,7 +54,7 @@ def scene(snapshot: dict[str, Any], variant: str = "4p") -> Scene:
     return scene_from_snapshot(snapshot, parse_variant(variant))
 
 
-def picture(of: Scene) -> np.ndarray:
+def image_of(of: Scene) -> np.ndarray:
     image = Canvas("rgb_array", 0, "Get Bit!", picture).draw(of)
     assert image is not None
     return image
@@ -192,7 +192,7 @@ def test_text_of_every_variant_fits_100_columns_and_has_no_control_codes(name):
 def test_every_variant_is_drawn(name):
     seen, game = played_through(name)
     for of in (seen[0], seen[len(seen) // 2], seen[-1]):
-        image = picture(of)
+        image = image_of(of)
         height, width, colors = image.shape
         assert image.dtype == np.uint8
         assert image.flags.c_contiguous
@@ -203,19 +203,19 @@ def test_every_variant_is_drawn(name):
 
 def test_the_same_scene_is_the_same_picture_and_another_scene_another():
     canvas = Canvas("rgb_array", 0, "Get Bit!", picture)
-    first = picture(scene(MIDDLE))
+    first = image_of(scene(MIDDLE))
     assert not np.array_equal(canvas.draw(scene(END)), first)
     assert np.array_equal(canvas.draw(scene(MIDDLE)), first)
 
 
 def test_robots_stand_in_the_order_of_the_line_in_their_owners_color():
-    image = picture(scene(MIDDLE))
+    image = image_of(scene(MIDDLE))
     for place, robot in enumerate(MIDDLE["line"]):
         assert is_colored(image, middle(place) - 18, rendering.WATER - 50, rendering.OWNERS[robot])
         assert is_colored(image, middle(place) - 50, rendering.NAMES + 8, rendering.OWNERS[robot])
     assert is_colored(image, middle(3, behind_shark=True) - 50, rendering.NAMES + 8, rendering.OWNERS[0])
 
-    image = picture(scene(START | {"placement": [None, None]}, "2p"))
+    image = image_of(scene(START | {"placement": [None, None]}, "2p"))
     for place, robot in enumerate(START["line"]):
         assert is_colored(image, middle(place) - 18, rendering.WATER - 50, rendering.OWNERS[robot // 2])
 
@@ -236,21 +236,21 @@ def limbs_in(image: np.ndarray, place: int, owner: int) -> list[bool]:
 
 @clause("G4.2")
 def test_limbs_that_were_bitten_off_are_not_drawn():
-    image = picture(scene(MIDDLE))
+    image = image_of(scene(MIDDLE))
     yes, no = [True, True], [False, False]
     assert limbs_in(image, 0, 3) == yes + no + no + no, "one limb left"
     assert limbs_in(image, 1, 2) == yes + no + yes + no, "two limbs left"
     assert limbs_in(image, 2, 1) == yes + yes + yes + no, "three limbs left"
-    assert limbs_in(picture(scene(START)), 0, 2) == yes * 4
+    assert limbs_in(image_of(scene(START)), 0, 2) == yes * 4
 
-    image = picture(scene(HALF, "4p-half"))
+    image = image_of(scene(HALF, "4p-half"))
     assert limbs_in(image, 0, 3) == [True, False] + no + no + no, "one half limb left"
     assert limbs_in(image, 1, 2) == yes + yes + yes + no, "six half limbs left"
     assert limbs_in(image, 2, 1) == yes + no + [True, False] + no, "three half limbs left"
 
 
 def test_a_bar_tells_the_limbs_of_a_game_of_another_number():
-    few, many = (picture(scene(START | {"limbs": [limbs] * 4}, "4p-6l")) for limbs in (1, 6))
+    few, many = (image_of(scene(START | {"limbs": [limbs] * 4}, "4p-6l")) for limbs in (1, 6))
     right_end = middle(0) + 32, rendering.FLOOR - 12
     assert is_colored(many, *right_end, rendering.WHITE)
     assert not is_colored(few, *right_end, rendering.WHITE)
@@ -260,7 +260,7 @@ def test_a_bar_tells_the_limbs_of_a_game_of_another_number():
 @clause("G7.3")
 def test_cards_on_the_table_are_marked_where_they_lie_face_down():
     first, above_number = -38, rendering.TABLES - 8
-    open_, hidden = picture(scene(MIDDLE)), picture(scene(MIDDLE, "4p-memory"))
+    open_, hidden = image_of(scene(MIDDLE)), image_of(scene(MIDDLE, "4p-memory"))
     assert is_colored(open_, middle(2) + first, above_number, rendering.WHITE)
     assert is_colored(hidden, middle(2) + first, above_number, rendering.SLATE)
     assert is_colored(open_, middle(0) + first, above_number, rendering.SAND), "D's table is empty"
@@ -268,8 +268,8 @@ def test_cards_on_the_table_are_marked_where_they_lie_face_down():
 
 def test_the_winner_wears_a_crown():
     crown = middle(0), rendering.WATER - 103
-    assert is_colored(picture(scene(END)), *crown, rendering.GOLD)
-    assert not is_colored(picture(scene(MIDDLE)), *crown, rendering.GOLD)
+    assert is_colored(image_of(scene(END)), *crown, rendering.GOLD)
+    assert not is_colored(image_of(scene(MIDDLE)), *crown, rendering.GOLD)
 
 
 def test_pictures_are_saved(tmp_path):
@@ -277,7 +277,7 @@ def test_pictures_are_saved(tmp_path):
 
     save_picture(scene(MIDDLE), tmp_path / "scene.png")
     loaded = pygame.surfarray.array3d(pygame.image.load(tmp_path / "scene.png")).swapaxes(0, 1)
-    assert np.array_equal(loaded, picture(scene(MIDDLE)))
+    assert np.array_equal(loaded, image_of(scene(MIDDLE)))
 
 
 def test_the_picture_in_the_documentation_is_of_the_game_beside_it():
@@ -286,7 +286,7 @@ def test_the_picture_in_the_documentation_is_of_the_game_beside_it():
     *_, last = scenes(parse_game(runpy.run_path(str(DRAW_PICTURES))["GAME"]))
     assert last == scene(MIDDLE), "the tests' position by hand is the one that the game leads to"
     shown = pygame.surfarray.array3d(pygame.image.load(DRAW_PICTURES.parent / "get_bit_4p.png")).swapaxes(0, 1)
-    drawn = picture(last)
+    drawn = image_of(last)
     assert shown.shape == drawn.shape
     # Edges may be smoothed otherwise on another machine.
     assert np.abs(shown.astype(int) - drawn).mean() < 1, "draw it again: python docs/images/draw.py"
@@ -295,7 +295,7 @@ def test_the_picture_in_the_documentation_is_of_the_game_beside_it():
 def test_somebody_elses_pygame_quit_does_no_harm():
     import pygame
 
-    before = picture(scene(MIDDLE))
+    before = image_of(scene(MIDDLE))
     canvas = Canvas("rgb_array", 0, "Get Bit!", picture)
     canvas.draw(scene(MIDDLE))
     pygame.quit()
@@ -332,7 +332,7 @@ def test_a_window_shows_the_picture_and_keeps_time(display, monkeypatch):
     assert not display.get_init(), "no window before there is something to show"
     for snapshot in (START, MIDDLE):
         assert canvas.draw(scene(snapshot)) is None
-        assert np.array_equal(pygame.surfarray.array3d(display.get_surface()).swapaxes(0, 1), picture(scene(snapshot)))
+        assert np.array_equal(pygame.surfarray.array3d(display.get_surface()).swapaxes(0, 1), image_of(scene(snapshot)))
     assert clock.ticks == [3, 3]
     canvas.close()
     assert not display.get_init()

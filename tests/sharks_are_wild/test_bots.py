@@ -11,7 +11,8 @@ from getbit_env.game_registry import game_named
 from getbit_env.get_bit.observations import Layout as GetBitLayout
 from getbit_env.get_bit.variants import standard_variant as get_bit_variant
 from getbit_env.match import play_match
-from getbit_env.sharks_are_wild.bots import BOTS, MonteCarlo, choose_any
+from getbit_env.sharks_are_wild.bots import BOTS, MonteCarlo
+from getbit_env.sharks_are_wild.bots.scripted import choose_any
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.notation import parse_position, print_action
 from getbit_env.sharks_are_wild.rules import OVER
@@ -121,7 +122,7 @@ def test_monte_carlo_sees_a_win_and_a_threat() -> None:
         agent.reset(engine.layout, np.ones(1, bool), 1)
         action = int(agent.act(engine.observation[:, decides], engine.action_mask[:, decides])[0])
         assert print_action(variant, engine.state, action) == wanted
-    with pytest.raises(ValueError, match="worlds is at least 1"):
+    with pytest.raises(ValueError, match="determinizations is at least 1"):
         MonteCarlo(0)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from types import ModuleType
@@ -11,30 +9,20 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from getbit_env.core import compiled as _compiled
+from getbit_env.core import action_sets, streams
 from getbit_env.sharks_are_wild import observations, rules
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.observations import Layout
 from getbit_env.sharks_are_wild.rules import OVER, new_games, new_outcome
 from getbit_env.sharks_are_wild.variants import parse_variant
+from tests.plain_python import plain_copies
 from tests.sharks_are_wild.play import MANY_VARIANTS, copy_of, random_actions
 
 
 @pytest.fixture(scope="module")
-def plain() -> Iterator[tuple[ModuleType, ModuleType]]:
+def plain() -> list[ModuleType]:
     """`rules` and `observations` as Python runs them, without the compiler."""
-    with pytest.MonkeyPatch.context() as patch:
-        for decorator in ("kernel", "lean_kernel", "inlined", "part"):
-            patch.setattr(_compiled, decorator, lambda function: function)
-        modules = []
-        for module in (rules, observations):
-            spec = importlib.util.spec_from_file_location(module.__name__ + "_plain", module.__file__)
-            modules.append(importlib.util.module_from_spec(spec))
-            patch.setitem(sys.modules, spec.name, modules[-1])  # dataclasses look there
-            spec.loader.exec_module(modules[-1])
-        assert hasattr(rules.play, "py_func")
-        assert not hasattr(modules[0].play, "py_func")
-        yield tuple(modules)
+    return plain_copies(streams, action_sets, rules, observations)[2:]
 
 
 def decide(module: ModuleType, engine: Engine, games, actions, streams, counters, cuts) -> list[np.ndarray]:
@@ -44,7 +32,7 @@ def decide(module: ModuleType, engine: Engine, games, actions, streams, counters
     actions, counters = actions.copy(), counters.copy()
     pays = engine.variant.reward_of_finish().astype(np.float32)
     for start, stop in pairwise(cuts):
-        module.heed(engine.rules, games, actions, active, replaced, start, stop)
+        module.replace_illegal_actions(engine.rules, games, actions, active, replaced, start, stop)
         module.play(engine.rules, games, actions, active, streams, counters, pays, outcome, start, stop)
     return [*games, *outcome, actions, replaced, counters]
 
@@ -111,7 +99,7 @@ def test_plain_python_deals_sees_and_reads_the_same(name, plain):
                 unseen = np.zeros(rules.KINDS, np.int64)
                 observations_used.unseen(layout.view, read, 0, unseen)
                 actions, replaced = rng.integers(0, variant.actions, mask.shape[:2]), np.zeros(mask.shape[:2], np.uint8)
-                rules_used.heed(variant.rules, games, actions, active, replaced, 0, size)
+                rules_used.replace_illegal_actions(variant.rules, games, actions, active, replaced, 0, size)
                 pays = variant.reward_of_finish().astype(np.float32)
                 rules_used.play(variant.rules, games, actions, active, streams, counters, pays, outcome, 0, size)
                 everything += [a.copy() for a in (observation, mask, actions, replaced, unseen, *games, *outcome, *read)]

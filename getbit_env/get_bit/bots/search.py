@@ -5,16 +5,16 @@ Both need the whole position. They read it off a face-up observation, and have p
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import size_of
 from getbit_env.core.compiled import inlined, kernel
+from getbit_env.core.scripted_bot import ScriptedBot, SetBot
 from getbit_env.core.streams import random_bits
-from getbit_env.get_bit.bots.scripted import Chooser, Scripted
-from getbit_env.get_bit.observations import Layout, View
+from getbit_env.get_bit.observations import Layout, View, read_position, reads_first_round
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.rules import (
     BLOCK,
@@ -28,7 +28,7 @@ from getbit_env.get_bit.rules import (
     new_scratch,
     play_round,
 )
-from getbit_env.get_bit.variants import Variant
+from getbit_env.get_bit.variants import ID, Variant
 
 SAMPLES = 512
 PLAYOUTS = 200
@@ -36,7 +36,7 @@ EXACT_UP_TO = 5  # robots
 LIMB_POWER = 2.0
 
 
-class Room(NamedTuple):
+class SearchWorkspace(NamedTuple):
     """What a search works in."""
 
     games: Games
@@ -47,73 +47,20 @@ class Room(NamedTuple):
     counters: NDArray[np.uint64]  # [G]
 
 
-def new_room(variant: Variant, games: int) -> Room:
-    """Allocate room for so many games."""
+def new_search_workspace(variant: Variant, games: int) -> SearchWorkspace:
+    """Allocate what a search of so many games works in."""
     robots = variant.robots
     outcome, scratch = new_outcome(robots, variant.players, games), new_scratch(robots)
     cards, streams, counters = np.zeros((robots, games), np.uint8), *(np.zeros(games, np.uint64) for _ in range(2))
-    return Room(new_games(robots, games), outcome, scratch, cards, streams, counters)
+    return SearchWorkspace(new_games(robots, games), outcome, scratch, cards, streams, counters)
 
 
 @kernel
-def read_position(
-    view: View,
-    observation: NDArray[np.float32],
-    b: int,
-    place: NDArray[np.uint8],
-    limbs: NDArray[np.uint8],
-    hand: NDArray[np.uint8],
-) -> int:
-    """Read a face-up observation, row `b`, into `[R]` arrays as `rules.Games` has them.
-
-    Player 0 is the viewer, the others are numbered as they come in the line, front to back, and so are robots of one player: the
-    same situation gives the same arrays, whatever else the observation shows.
-
-    Returns:
-        Robots in the line; 0 for a row of zeros.
-    """
-    each, robots = view.robots_per_player, view.players * view.robots_per_player
-    limbs[:] = 0
-    hand[:] = 0
-    line = others = 0
-    first = -1  # seat of the first opponent that is met
-    for k in range(robots):
-        at = k * view.block
-        if observation[b, at + view.limb] == 0:
-            break
-        player, seat = 0, 0
-        if view.seat >= 0:
-            for s in range(view.players):
-                seat += s * int(observation[b, at + view.seat + s] != 0)
-        elif observation[b, at + view.owner] == 0:
-            seat = 2 if view.owner_size == 3 and observation[b, at + view.owner + 2] != 0 else 1
-        if seat > 0:
-            first = seat if first < 0 else first
-            player = 1 + others if each == 1 else 1 if seat == first else 2
-            others += 1
-        robot = player * each
-        if limbs[robot] > 0:
-            robot += 1
-        place[robot] = k
-        for i in range(view.limbs):
-            limbs[robot] += observation[b, at + view.limb + i] != 0
-        for c in range(view.cards):
-            hand[robot] |= np.uint8(observation[b, at + view.hand + c] != 0) << np.uint8(c)
-        line += 1
-    behind = line
-    for robot in range(robots):
-        if limbs[robot] == 0:
-            place[robot] = behind
-            behind += 1
-    return line
-
-
-@kernel
-def _seed_games(room: Room, key: np.uint64, first: int, stop: int) -> None:
-    """Give the games of the room the streams `first:stop` of a key."""
+def _seed_games(work: SearchWorkspace, key: np.uint64, first: int, stop: int) -> None:
+    """Give the games of the workspace the streams `first:stop` of a key."""
     for g in range(stop - first):
-        room.streams[g] = random_bits(key, np.uint64(first + g))
-        room.counters[g] = 0
+        work.streams[g] = random_bits(key, np.uint64(first + g))
+        work.counters[g] = 0
 
 
 @kernel
@@ -177,7 +124,7 @@ def look_ahead(
     strength: NDArray[np.float64],
     exact_up_to: int,
     samples: int,
-    room: Room,
+    work: SearchWorkspace,
     values: NDArray[np.float64],
 ) -> None:
     """The value of every action, one round ahead, if all others play uniformly at random.
@@ -190,10 +137,10 @@ def look_ahead(
         strength: `[limbs + 1]`, what a robot with so many bites left counts.
         exact_up_to: robots in the line up to which all joint plays of the others are tried.
         samples: joint plays that are drawn where there are more robots, by a stream that the position alone decides.
-        room: for `BLOCK` games.
+        work: for `BLOCK` games.
         values: `[B, A]`, overwritten; -1 for what is illegal.
     """
-    games, outcome, cards = room.games, room.outcome, room.cards
+    games, outcome, cards = work.games, work.outcome, work.cards
     robots, each = games.place.shape[0], view.robots_per_player
     pays = np.zeros(view.players + 1, np.float32)
     place, limbs, hand = np.zeros(robots, np.uint8), np.zeros(robots, np.uint8), np.zeros(robots, np.uint8)
@@ -205,7 +152,7 @@ def look_ahead(
         if line == 0:
             continue
         exact = line <= exact_up_to
-        rounds = 0 if observation[b, view.first_round] != 0 else 1
+        rounds = int(not reads_first_round(view, observation, b))
         key = np.uint64(rounds)
         plays = 1
         for r in range(robots):
@@ -222,14 +169,14 @@ def look_ahead(
                     _next_joint_play(each, hand, limbs, next_card, cards, g)
             else:
                 _copy_position(place, limbs, hand, rounds, games, 0, n)
-                _seed_games(room, key, first, first + n)
-                draw_cards(games, room.streams, room.counters, room.scratch, cards, 0, n)
+                _seed_games(work, key, first, first + n)
+                draw_cards(games, work.streams, work.counters, work.scratch, cards, 0, n)
             for a in range(action_mask.shape[1]):
                 if action_mask[b, a] == 0:
                     continue
                 _copy_position(place, limbs, hand, rounds, games, 0, n)
                 _own_cards(view, a, cards, 0, n)
-                play_round(rules, games, cards, pays, np.float32(0), room.scratch, outcome, 0, n)
+                play_round(rules, games, cards, pays, np.float32(0), work.scratch, outcome, 0, n)
                 total = 0.0
                 for g in range(n):
                     total += _share(each, strength, games, outcome, g)
@@ -255,7 +202,7 @@ def play_out(
     playouts: int,
     streams: NDArray[np.uint64],
     counters: NDArray[np.uint64],
-    room: Room,
+    work: SearchWorkspace,
     values: NDArray[np.float64],
 ) -> None:
     """How often the viewer wins if it plays an action and from then on all play uniformly at random.
@@ -268,10 +215,10 @@ def play_out(
         playouts: games for each action.
         streams: `[B]`, the stream of each row.
         counters: `[B]`, how many decisions each has made.
-        room: for `A * playouts` games.
+        work: for `A * playouts` games.
         values: `[B, A]`, overwritten; -1 for what is illegal.
     """
-    games, outcome, cards = room.games, room.outcome, room.cards
+    games, outcome, cards = work.games, work.outcome, work.cards
     robots = games.place.shape[0]
     pays = np.zeros(view.players + 1, np.float32)
     place, limbs, hand = np.zeros(robots, np.uint8), np.zeros(robots, np.uint8), np.zeros(robots, np.uint8)
@@ -282,16 +229,16 @@ def play_out(
             continue
         counters[b] += np.uint64(1)
         key = random_bits(streams[b], counters[b])
-        rounds = 0 if observation[b, view.first_round] != 0 else 1
+        rounds = int(not reads_first_round(view, observation, b))
         n = 0
         for a in range(action_mask.shape[1]):
             n += playouts * int(action_mask[b, a] != 0)
         _copy_position(place, limbs, hand, rounds, games, 0, n)
-        _seed_games(room, key, 0, n)
+        _seed_games(work, key, 0, n)
         at_first = True
         running = True
         while running:
-            draw_cards(games, room.streams, room.counters, room.scratch, cards, 0, n)
+            draw_cards(games, work.streams, work.counters, work.scratch, cards, 0, n)
             if at_first:
                 first = 0
                 for a in range(action_mask.shape[1]):
@@ -299,7 +246,7 @@ def play_out(
                         _own_cards(view, a, cards, first, first + playouts)
                         first += playouts
             at_first = False
-            play_round(rules, games, cards, pays, np.float32(0), room.scratch, outcome, 0, n)
+            play_round(rules, games, cards, pays, np.float32(0), work.scratch, outcome, 0, n)
             running = False
             first = 0
             for a in range(action_mask.shape[1]):
@@ -314,8 +261,10 @@ def play_out(
                 running |= line > rules.last_line
 
 
-class _LookAhead(Scripted):
+class _LookAhead(ScriptedBot):
     """`LookAhead` for the face-up game."""
+
+    game: ClassVar[str] = ID
 
     def __init__(self, exact_up_to: int, samples: int) -> None:
         super().__init__()
@@ -324,18 +273,18 @@ class _LookAhead(Scripted):
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`."""
         super().reset(layout, begins, seed)
-        self._room = new_room(layout.variant, BLOCK)
+        self._work = new_search_workspace(layout.variant, BLOCK)
         self._strength = np.arange(layout.variant.limbs + 1, dtype=np.float64) ** LIMB_POWER
 
     def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """The expected share of each action, `[B, A]`; -1 for what is illegal."""
         values = np.empty(action_mask.shape, np.float64)
         rules, strength = self._layout.variant.rules, self._strength
-        look_ahead(rules, self._view, observation, action_mask, strength, self.exact_up_to, self.samples, self._room, values)
+        look_ahead(rules, self._view, observation, action_mask, strength, self.exact_up_to, self.samples, self._work, values)
         return values
 
     def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
-        """See `Chooser`."""
+        """See `SetBot`."""
         preferred = np.empty(observation.shape[0], np.uint64)
         _best(self.values(observation, action_mask), preferred)
         return preferred
@@ -362,8 +311,10 @@ class LookAhead(PerfectRecall):
         self.name = "LookAhead"
 
 
-class _MonteCarlo(Chooser):
+class _MonteCarlo(SetBot):
     """`MonteCarlo` for the face-up game."""
+
+    game: ClassVar[str] = ID
 
     def __init__(self, playouts: int) -> None:
         super().__init__()
@@ -372,18 +323,18 @@ class _MonteCarlo(Chooser):
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`."""
         super().reset(layout, begins, seed)
-        self._room = new_room(layout.variant, self.playouts * layout.variant.actions)
+        self._work = new_search_workspace(layout.variant, self.playouts * layout.variant.actions)
 
     def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """The part of playouts won after each action, `[B, A]`; -1 for what is illegal."""
         assert self._streams is not None
         values = np.empty(action_mask.shape, np.float64)
         rules, keys, counters = self._layout.variant.rules, self._streams.keys, self._streams.counters
-        play_out(rules, self._view, observation, action_mask, self.playouts, keys, counters, self._room, values)
+        play_out(rules, self._view, observation, action_mask, self.playouts, keys, counters, self._work, values)
         return values
 
     def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
-        """See `Chooser`."""
+        """See `SetBot`."""
         preferred = np.empty(observation.shape[0], np.uint64)
         _best(self.values(observation, action_mask), preferred)
         return preferred

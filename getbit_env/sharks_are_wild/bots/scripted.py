@@ -12,10 +12,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.action_sets import pick, probabilities_of
+from getbit_env.core.action_sets import pick
 from getbit_env.core.compiled import inlined, kernel
-from getbit_env.core.streams import RowStreams, random_bits
-from getbit_env.sharks_are_wild.observations import Layout, View, hand_size, read, unseen
+from getbit_env.core.scripted_bot import ScriptedBot
+from getbit_env.core.streams import random_bits
+from getbit_env.sharks_are_wild.observations import View, hand_size, read, unseen
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
     BLOCK_IT,
@@ -297,7 +298,7 @@ def _prefer_careful(
     for b in range(observation.shape[0]):
         if not observation[b].any():
             continue
-        look_around(view, observation[b], games, rest, hidden)
+        read_all(view, observation[b], games, rest, hidden)
         may = legal(rules, games, 0)
         best, actions = NEVER, 0
         for action in range(MOST_ACTIONS):
@@ -311,8 +312,8 @@ def _prefer_careful(
 
 
 @kernel
-def look_around(view: View, seen: NDArray[np.float32], games: Games, rest: NDArray[np.int64], hidden: NDArray[np.int64]) -> None:
-    """Read an observation, size_of what is not seen, and how many cards of each hand are hidden."""
+def read_all(view: View, seen: NDArray[np.float32], games: Games, rest: NDArray[np.int64], hidden: NDArray[np.int64]) -> None:
+    """Read an observation, count what is not seen, and how many cards of each hand are hidden."""
     read(view, seen, games, 0)
     unseen(view, games, 0, rest)
     for p in range(view.players):
@@ -320,22 +321,6 @@ def look_around(view: View, seen: NDArray[np.float32], games: Games, rest: NDArr
         for kind in range(KINDS):
             known += int(games.hand[0, p, kind])
         hidden[p] = hand_size(view, seen, p) - known
-
-
-@kernel
-def _draw(
-    observation: NDArray[np.float32],
-    preferred: NDArray[np.uint64],
-    keys: NDArray[np.uint64],
-    counters: NDArray[np.uint64],
-    actions: NDArray[np.int64],
-) -> None:
-    """Play an action of every row's set. A row with nothing to decide uses no random number: how long others play is all one."""
-    for b in range(preferred.shape[0]):
-        actions[b] = 0
-        if observation[b].any():
-            counters[b] += np.uint64(1)
-            actions[b] = pick(preferred[b], random_bits(keys[b], counters[b]))
 
 
 @kernel
@@ -351,7 +336,7 @@ def choose_any(
 
 
 class Policy(Protocol):
-    """A kernel."""
+    """The kernel of a bot."""
 
     def __call__(
         self, view: View, rules: Rules, observation: NDArray[np.float32], games: Games, preferred: NDArray[np.uint64], /
@@ -359,44 +344,18 @@ class Policy(Protocol):
         """Write for every row that is not all zero the set of actions that a bot likes best, `[B]`, working in `games`."""
 
 
-class Scripted:
-    """Plays uniformly from the set of actions that its kernel `prefer` writes for each row."""
+class Scripted(ScriptedBot):
+    """Plays by a rule that is a pure function of the observation: its kernel `prefer`."""
 
-    prefer: ClassVar[Policy]
     game: ClassVar[str] = ID
+    draws_for_one = True
+    prefer: ClassVar[Policy]
 
-    def __init__(self) -> None:
-        self._streams: RowStreams | None = None
-
-    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.core.agent.Agent`."""
-        self._view, self._rules = layout.view, layout.variant.rules
-        if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
-            self._streams = RowStreams(seed, begins.size)
-
-    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
-        """See `getbit_env.core.agent.Agent`.
-
-        Raises:
-            RuntimeError: there was no `reset`, or one for another number of rows.
-        """
-        rows = observation.shape[0]
-        if self._streams is None or self._streams.keys.size != rows:
-            raise RuntimeError(f"{type(self).__name__}.act got {rows} rows without a reset for so many")
-        actions = np.empty(rows, np.int64)
-        preferred = self._preferred(observation, action_mask)
-        _draw(observation, preferred, self._streams.keys, self._streams.counters, actions)
-        return actions
-
-    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
-        """What `act` draws from: `[B, A]`, a pure function of its arguments."""
-        probabilities = np.empty(action_mask.shape, np.float64)
-        probabilities_of(self._preferred(observation, action_mask), probabilities)
-        return probabilities
-
-    def _preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+    def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """See `SetBot`."""
         preferred = np.full(len(observation), (1 << action_mask.shape[1]) - 1, np.uint64)
-        type(self).prefer(self._view, self._rules, observation, new_games(self._rules, 1), preferred)
+        rules = self._layout.variant.rules
+        type(self).prefer(self._view, rules, observation, new_games(rules, 1), preferred)
         return preferred
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import pick
 from getbit_env.core.compiled import kernel
+from getbit_env.core.scripted_bot import RowBot
 from getbit_env.core.streams import random_bits
-from getbit_env.sharks_are_wild.bots.scripted import MOST_ACTIONS, NEVER, Scripted, greedy_score, greedy_set, look_around
+from getbit_env.sharks_are_wild.bots.scripted import MOST_ACTIONS, NEVER, greedy_score, greedy_set, read_all
 from getbit_env.sharks_are_wild.observations import View
 from getbit_env.sharks_are_wild.rules import (
     KINDS,
@@ -22,8 +25,9 @@ from getbit_env.sharks_are_wild.rules import (
     new_outcome,
     play,
 )
+from getbit_env.sharks_are_wild.variants import ID
 
-WORLDS = 48  # positions that the Monte-Carlo player makes up for a decision
+DETERMINIZATIONS = 48  # positions that the Monte-Carlo player makes up for a decision
 CANDIDATES = 5  # actions that it tries
 DOUBT = 1.0
 
@@ -48,7 +52,7 @@ def _copy(games: Games, source: int, target: int) -> None:
 
 
 @kernel
-def _imagine(
+def _determinize(
     games: Games,
     rest: NDArray[np.int64],
     hidden: NDArray[np.int64],
@@ -78,21 +82,42 @@ def _imagine(
     return counter
 
 
+class _Workspace(NamedTuple):
+    """What `_choose` works in: game 0 is what is seen, 1 a position that it may be, 2 that position played on."""
+
+    games: Games
+    streams: NDArray[np.uint64]  # [3]
+    drawn: NDArray[np.uint64]  # [3]
+    actions: NDArray[np.int64]  # [3, P]
+    active: NDArray[np.uint8]  # [3]
+    pays: NDArray[np.float32]  # [P + 1]
+    outcome: Outcome
+
+
+def _new_workspace(rules: Rules) -> _Workspace:
+    players = rules.players
+    pays = np.full(players + 1, -1 / (players - 1), np.float32)
+    pays[0], pays[1] = 0, 1
+    return _Workspace(
+        games=new_games(rules, 3),
+        streams=np.zeros(3, np.uint64),
+        drawn=np.zeros(3, np.uint64),
+        actions=np.zeros((3, players), np.int64),
+        active=np.ones(3, np.uint8),
+        pays=pays,
+        outcome=new_outcome(players, 3),
+    )
+
+
 @kernel
-def _think(
+def _choose(
     view: View,
     rules: Rules,
     observation: NDArray[np.float32],
-    worlds: int,
-    games: Games,
+    determinizations: int,
+    work: _Workspace,
     keys: NDArray[np.uint64],
     counters: NDArray[np.uint64],
-    streams: NDArray[np.uint64],
-    drawn: NDArray[np.uint64],
-    joint: NDArray[np.int64],
-    active: NDArray[np.uint8],
-    pays: NDArray[np.float32],
-    outcome: Outcome,
     actions: NDArray[np.int64],
 ) -> None:
     """Play the action that pays most in positions that may be, if all play greedily from there on.
@@ -100,6 +125,7 @@ def _think(
     Most actions are worth nearly the same, and what is played after them is mostly chance. So greedy's own choice stands unless
     another action was better by more than `DOUBT` standard errors of the difference, in the same positions with the same luck.
     """
+    games, outcome = work.games, work.outcome
     rest, hidden = np.zeros(KINDS, np.int64), np.zeros(view.players, np.int64)
     cards, tried = np.zeros(rules.deck.shape[0], np.uint8), np.zeros(CANDIDATES, np.int64)
     ahead, square = np.zeros(CANDIDATES), np.zeros(CANDIDATES)
@@ -107,24 +133,24 @@ def _think(
         actions[b] = 0
         if not observation[b].any():
             continue
-        look_around(view, observation[b], games, rest, hidden)
+        read_all(view, observation[b], games, rest, hidden)
         candidates = _candidates(rules, games, tried)
         ahead[:] = 0.0
         square[:] = 0.0
-        for _ in range(worlds if candidates > 1 else 0):
-            counters[b] = _imagine(games, rest, hidden, cards, keys[b], counters[b])
+        for _ in range(determinizations if candidates > 1 else 0):
+            counters[b] = _determinize(games, rest, hidden, cards, keys[b], counters[b])
             paid = 0.0
             for i in range(candidates):
                 _copy(games, 1, 2)
-                streams[2] = keys[b] ^ counters[b]  # the same shuffles and lots after every action
-                drawn[2] = np.uint64(0)
+                work.streams[2] = keys[b] ^ counters[b]  # the same shuffles and lots after every action
+                work.drawn[2] = np.uint64(0)
                 wanted, step = tried[i], np.uint64(0)
                 while games.stage[2] != OVER:
-                    joint[2, actor(games, 2)] = wanted
-                    play(rules, games, joint, active, streams, drawn, pays, outcome, 2, 3)
+                    work.actions[2, actor(games, 2)] = wanted
+                    play(rules, games, work.actions, work.active, work.streams, work.drawn, work.pays, outcome, 2, 3)
                     if games.stage[2] != OVER:
                         step += np.uint64(1)
-                        wanted = pick(np.uint64(greedy_set(rules, games, 2)), random_bits(~streams[2], step))
+                        wanted = pick(np.uint64(greedy_set(rules, games, 2)), random_bits(~work.streams[2], step))
                 if i == 0:
                     paid = outcome.reward[0, 2]
                 else:
@@ -155,40 +181,36 @@ def _candidates(rules: Rules, games: Games, tried: NDArray[np.int64]) -> int:
     return found
 
 
-class MonteCarlo(Scripted):
+class MonteCarlo(RowBot):
     """Determinized Monte-Carlo: plays on as greedy does in made-up positions that agree with what it sees.
 
     It takes the action that pays most, if that is surely better than greedy's. What it can't see is dealt at random.
 
     Attributes:
-        worlds: positions that it makes up for a decision.
+        determinizations: positions that it makes up for a decision.
     """
 
-    def __init__(self, worlds: int = WORLDS) -> None:
+    game: ClassVar[str] = ID
+
+    def __init__(self, determinizations: int = DETERMINIZATIONS) -> None:
         """Set how long it thinks.
 
         Raises:
             ValueError: it is not at all.
         """
         super().__init__()
-        if worlds < 1:
-            raise ValueError(f"worlds is at least 1, not {worlds}")
-        self.worlds = worlds
+        if determinizations < 1:
+            raise ValueError(f"determinizations is at least 1, not {determinizations}")
+        self.determinizations = determinizations
 
-    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:  # noqa: ARG002 - it is told by the observation what is legal
+    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
         """See `getbit_env.core.agent.Agent`.
 
         Raises:
             RuntimeError: there was no `reset`, or one for another number of rows.
+            ValueError: these are not observations and masks of the layout of that reset.
         """
-        rows, rules, players = len(observation), self._rules, self._rules.players
-        if self._streams is None or self._streams.keys.size != rows:
-            raise RuntimeError(f"MonteCarlo.act got {rows} rows without a reset for so many")
-        actions, pays = np.empty(rows, np.int64), np.full(players + 1, -1 / (players - 1), np.float32)
-        pays[0], pays[1] = 0, 1
-        _think(
-            *(self._view, rules, observation, self.worlds, new_games(rules, 3), self._streams.keys, self._streams.counters),
-            *(np.zeros(3, np.uint64), np.zeros(3, np.uint64), np.zeros((3, players), np.int64), np.ones(3, np.uint8), pays),
-            *(new_outcome(players, 3), actions),
-        )
+        streams, rules = self.streams_for(observation, action_mask), self._layout.variant.rules
+        actions, work = np.empty(len(observation), np.int64), _new_workspace(rules)
+        _choose(self._view, rules, observation, self.determinizations, work, streams.keys, streams.counters, actions)
         return actions

@@ -1,0 +1,125 @@
+"""What bots that follow a rule have in common: each plays uniformly from a set of actions that it finds for each row.
+
+A set of actions is a mask of 64 bits, so that a rule is a kernel that writes one number a row, and what is played and the
+`probabilities` come from the same number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getbit_env.core.action_sets import pick, probabilities_of
+from getbit_env.core.compiled import kernel
+from getbit_env.core.streams import RowStreams, random_bits
+
+
+@kernel
+def _draw(
+    observation: NDArray[np.float32],
+    preferred: NDArray[np.uint64],
+    for_one: bool,
+    keys: NDArray[np.uint64],
+    counters: NDArray[np.uint64],
+    actions: NDArray[np.int64],
+) -> None:
+    """Play an action of every row's set. A row of zeros uses no random number, so that the time others play on changes nothing."""
+    for b in range(preferred.shape[0]):
+        actions[b] = 0
+        blank = True
+        for i in range(observation.shape[1]):
+            if observation[b, i] != 0:
+                blank = False
+                break
+        if blank:
+            continue
+        bits = np.uint64(0)
+        if for_one or preferred[b] & (preferred[b] - np.uint64(1)) != 0:
+            counters[b] += np.uint64(1)
+            bits = random_bits(keys[b], counters[b])
+        actions[b] = pick(preferred[b], bits)
+
+
+class RowBot:
+    """An agent with a random stream for each row. It refuses arrays that don't fit its last `reset`."""
+
+    deterministic: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._streams: RowStreams | None = None
+
+    def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `getbit_env.core.agent.Agent`."""
+        self._layout, self._view = layout, layout.view
+        if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
+            self._streams = RowStreams(seed, begins.size)
+
+    def streams_for(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> RowStreams:
+        """The streams of the rows that are to be played.
+
+        Raises:
+            RuntimeError: there was no `reset`, or one for another number of rows.
+            ValueError: these are not observations and masks of the layout of that reset.
+        """
+        rows = observation.shape[0]
+        if self._streams is None or self._streams.keys.size != rows:
+            raise RuntimeError(f"{type(self).__name__}.act got {rows} rows without a reset for so many")
+        self.check(observation, action_mask)
+        return self._streams
+
+    def check(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> None:
+        """Refuse arrays of other widths than the layout's: compiled code would read behind their ends.
+
+        Raises:
+            ValueError: with what they should be.
+        """
+        size, actions = self._layout.size, self._layout.variant.actions
+        if observation.shape[1:] != (size,) or action_mask.shape != (observation.shape[0], actions):
+            raise ValueError(
+                f"{type(self).__name__} got observations {observation.shape} and masks {action_mask.shape}; those of "
+                f"{self._layout.variant} have {size} and {actions} entries a row"
+            )
+
+
+class SetBot(RowBot):
+    """Plays uniformly from a set of actions that `preferred` finds for each row.
+
+    Attributes:
+        deterministic: whether the set never holds more than one action.
+        draws_for_one: whether a row whose set holds one action uses a random number as well.
+    """
+
+    draws_for_one: ClassVar[bool] = False
+
+    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            RuntimeError: there was no `reset`, or one for another number of rows.
+            ValueError: these are not observations and masks of the layout of that reset.
+        """
+        streams = self.streams_for(observation, action_mask)
+        actions = np.empty(observation.shape[0], np.int64)
+        _draw(observation, self.preferred(observation, action_mask), self.draws_for_one, streams.keys, streams.counters, actions)
+        return actions
+
+    def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """The set of actions of each row, `[B]`; each holds an action, and legal ones only."""
+        raise NotImplementedError
+
+
+class ScriptedBot(SetBot):
+    """A `SetBot` whose sets are a pure function of observation and mask."""
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """What `act` draws from: `[B, A]`, a pure function of its arguments.
+
+        Raises:
+            ValueError: these are not observations and masks of the layout of the last reset.
+        """
+        self.check(observation, action_mask)
+        probabilities = np.empty(action_mask.shape, np.float64)
+        probabilities_of(self.preferred(observation, action_mask), probabilities)
+        return probabilities
