@@ -223,6 +223,8 @@ def require_markov_policy(agent: Any, variant: Variant, name: str = "the agent")
         ValueError: positions of the variant are not numbered, or the agent does not play it.
     """
     check_numbered(variant)
+    if isinstance(agent, str):
+        raise TypeError(f"the agent is an object, such as `load_agent({agent!r})` gives, not a name")
     if not callable(getattr(agent, "probabilities", None)):
         raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {INSTEAD}")
     if (getattr(agent, "options", None) or Options()) != Options():
@@ -402,8 +404,11 @@ def exploitability(
 
     Raises:
         AgentError: the agent can't be judged exactly.
+        TypeError: `agent` or `positions` is a name.
         ValueError: the memory of this machine is too small for it.
     """
+    if not isinstance(positions, Positions):
+        raise TypeError(f"positions are `Positions(parse_variant('4p'))`, for example, not {positions!r}")
     begun = time.perf_counter()
     index, count, players = positions.index, positions.count, positions.variant.players
     need_memory(

@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 
 from getbit_env.core.compiled import kernel
 from getbit_env.exact.best_response import Exploitability, end_values, low_bit
-from getbit_env.exact.positions import AT_ONCE, Expansion, Index, Positions, Progress, Workers, expand, new_expansion, silent
+from getbit_env.exact.positions import (
+    AT_ONCE,
+    Expansion,
+    Index,
+    Positions,
+    Progress,
+    Workers,
+    check_numbered,
+    expand,
+    new_expansion,
+    silent,
+)
 from getbit_env.exact.quantal_response import Selection, StageGame, new_stage_game, solve_stage_game
 from getbit_env.exact.ram import need_memory
 from getbit_env.exact.stored_results import StoredResult, read_kept, save_result
@@ -170,6 +181,7 @@ def solve_many_players(
         ValueError: it is another game, or too large, for this machine or at all.
         OSError: `partial` can't be written.
     """
+    check_numbered(variant)
     if variant.robots_per_player != 1:
         raise ValueError(f"{variant} is no game with one robot a player")
     positions = Positions.kept(variant, partial, threads=threads, progress=progress)

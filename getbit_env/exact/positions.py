@@ -479,8 +479,11 @@ def check_numbered(variant: Variant) -> None:
     """Refuse a variant whose positions are not numbered, or too many.
 
     Raises:
+        TypeError: it is no variant of Get Bit!.
         ValueError: with the reason.
     """
+    if not isinstance(variant, Variant):
+        raise TypeError(f"variant is one of Get Bit!, such as `parse_variant('4p')` gives, not {variant!r}")
     if variant.memory:
         raise ValueError(
             f"positions of {variant} are not numbered: give the face-up game {replace(variant, memory=False)}, "

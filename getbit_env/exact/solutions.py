@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from getbit_env.exact import many_players, two_players
@@ -63,7 +64,7 @@ def check_solved(variant: Variant) -> None:
         ValueError: there is no cache folder.
     """
     path = solution_path(variant)
-    if not path.exists():
+    if not os.path.exists(path):  # False for a name that no file can have
         raise NotSolvedError(not_solved(variant, path))
 
 

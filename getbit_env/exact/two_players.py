@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 
 from getbit_env.core.compiled import kernel
 from getbit_env.exact.matrix_game import TOLERANCE, MatrixGame, new_matrix_game, solve_matrix
-from getbit_env.exact.positions import AT_ONCE, Expansion, Index, Positions, Progress, Workers, expand, new_expansion, silent
+from getbit_env.exact.positions import (
+    AT_ONCE,
+    Expansion,
+    Index,
+    Positions,
+    Progress,
+    Workers,
+    check_numbered,
+    expand,
+    new_expansion,
+    silent,
+)
 from getbit_env.exact.ram import need_memory
 from getbit_env.exact.stored_results import StoredResult, read_kept, save_result
 from getbit_env.get_bit.variants import Variant
@@ -128,6 +139,7 @@ def solve_two_players(
         ArithmeticError: a position could not be solved to within `TOLERANCE`; this would be a bug.
         OSError: `partial` can't be written.
     """
+    check_numbered(variant)
     if variant.players != 2:
         raise ValueError(f"{variant} is no game for two players")
     positions = Positions.kept(variant, partial, threads=threads, progress=progress)
