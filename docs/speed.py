@@ -39,7 +39,7 @@ def kept_figures() -> dict[str, Any]:
     return kept
 
 
-def shown(rate: float) -> str:
+def short(rate: float) -> str:
     """Three digits and a power of ten, or a plain number below 1,000."""
     if rate < 1000:
         return f"{rate:.3g}"
@@ -54,7 +54,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _rates(result: Figures, names: Sequence[str]) -> str:
     rates = {name: result["rates"][name] for name in names if name in result["rates"]}
-    rows = [[n, f"{shown(r['median'])} {r['unit']}", f"{shown(r['least'])} to {shown(r['most'])}"] for n, r in rates.items()]
+    rows = [[n, f"{short(r['median'])} {r['unit']}", f"{short(r['least'])} to {short(r['most'])}"] for n, r in rates.items()]
     return _table(["what", "median", "least to most"], rows)
 
 
@@ -63,7 +63,7 @@ def _growth(rates: Figures) -> str:
     for players in (4, 5, 6, 7):
         of_one = [rates[growth_name(players, games, 1)]["median"] for games in SIZES]
         two = rates[growth_name(players, SIZES[-1], 2)]["median"]
-        rows.append([str(players), *map(short, of_one), shown(two), f"{two / of_one[-1]:.2f}"])
+        rows.append([str(players), *map(short, of_one), short(two), f"{two / of_one[-1]:.2f}"])
     return _table(["players", *(f"{games:,}" for games in SIZES), f"{SIZES[-1]:,}, 2 threads", "2 threads / 1"], rows)
 
 
@@ -75,7 +75,7 @@ def _peers(result: Figures) -> str:
             ratio = result["ratios"].get(f"{ours} / {name}")
             text = "" if ratio is None else f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
             cells.append(f"**{text}**" if text and ours == our_like(name) else text)
-        rows.append([f"**{name}**" if name.startswith("getbit-env") else name, shown(rate["median"]), *cells])
+        rows.append([f"**{name}**" if name.startswith("getbit-env") else name, short(rate["median"]), *cells])
     return _table(["environment", "agent-steps/s", "batch engine is times as fast", "`parallel_env` is times as fast"], rows)
 
 

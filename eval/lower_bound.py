@@ -3,10 +3,10 @@
     python -m eval.lower_bound counter --players 3
     python -m eval.lower_bound runs/first --variant 4p-memory --frames 4000000
 
-For games that are too large for `eval.exploitability`, and for agents that it refuses: with memory, other observations, or slow.
-MaskablePPO plays one seat against the frozen agent in all others, and sees what the agent sees; in memory games it remembers all
-rounds. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not chosen by. No figure
-of this command is an upper bound: an agent can be worse than it says.
+It is for games that are too large for `eval.exploitability`, and for agents that are refused there: with memory, or with other
+observations. MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory games it
+has perfect recall. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not chosen
+by. No figure of this command is an upper bound: an agent can be worse than it says.
 """
 
 from __future__ import annotations
@@ -18,6 +18,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from getbit_env.command_line import add_variant_arguments, at_least_one, interruptible, need, no_bar
+
+if __name__ == "__main__":  # before what may be missing is imported
+    try:
+        need("torch", "stable_baselines3", "sb3_contrib", "tqdm")
+    except ValueError as missing:
+        sys.exit(f"error: {missing}")
 
 # Before NumPy and torch are imported: small networks run slower on two threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -31,8 +39,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from tqdm import tqdm
 
-from getbit_env.agent_registry import load_agent
-from getbit_env.command_line import add_variant_arguments, at_least_one, interruptible, variant_of
+from eval.solve import check_output, get_bit_variant
+from getbit_env.agent_registry import check_agents, load_agent
 from getbit_env.core.agent import Agent
 from getbit_env.core.provenance import provenance
 from getbit_env.get_bit.observations import Options
@@ -58,14 +66,19 @@ class LowerBound(NamedTuple):
     frames: int
 
     @property
+    def lower_bound(self) -> float:
+        """What a best response gains at least, with 95 % confidence: nobody has to leave the agent, so never below 0."""
+        return max(0.0, self.value.mean - self.own if self.gain.low is None else self.gain.low)
+
+    @property
     def gain(self) -> Estimate:
-        """What the responder gains over the agent itself; `low` is the lower bound, with 95 % confidence."""
+        """What the responder gains over the agent itself, with its 95 % interval."""
         mean, low, high = self.value
         return Estimate(mean - self.own, (mean if low is None else low) - self.own, (mean if high is None else high) - self.own)
 
 
 class Remembering(VecEnvWrapper):
-    """A memory game whose learner remembers all rounds, and is shown what the face-up game would show."""
+    """A memory game that shows its learner what the face-up game would show."""
 
     def __init__(self, env: GetBitVecEnv) -> None:
         """Wrap a memory game."""
@@ -88,7 +101,7 @@ class Remembering(VecEnvWrapper):
 
 
 def likeliest(network: NetworkAgent) -> NetworkAgent:
-    """The network that plays the likeliest action of another: who faces a frozen agent gains nothing by drawing lots."""
+    """The network that plays the likeliest action of another: against a frozen agent a mixture gains nothing."""
     *layers, (weight, bias) = network.layers
     sharp = [*layers, (1000 * weight, 1000 * bias)]
     return NetworkAgent(sharp, network.variant, network.options, name=network.name, about=network.about)
@@ -183,22 +196,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     try:
-        variant = variant_of(options)
+        variant = get_bit_variant(options)
         agent = load_agent(options.agent)
+        check_agents({options.agent: agent}, variant)
+        if options.save is not None:
+            check_output(options.save / POLICY_FILE)
         with interruptible():
-            found = lower_bound(agent, variant, options.frames, seed=options.seed, starts=options.starts)
-    except (ValueError, FileNotFoundError) as error:
+            found = lower_bound(agent, variant, options.frames, seed=options.seed, starts=options.starts, quiet=no_bar())
+    except ValueError as error:
         parser.error(str(error))
+    except OSError as error:
+        parser.error(f"--save: the responder can't be written to {options.save}: {error}")
     except KeyboardInterrupt:
         print("interrupted: nothing is kept of it", file=sys.stderr)
         return 130
     unit = "payoff in -1..1" if variant.players == 2 else "chance of winning"
     if options.json:
         about = {"agent": options.agent, "variant": variant.name, "frames": found.frames, "unit": unit, "about": provenance()}
-        print(json.dumps({**about, "value": found.value._asdict(), "own": found.own, "gain_lower_bound": found.gain._asdict()}))
+        print(
+            json.dumps(
+                {
+                    **about,
+                    "value": found.value._asdict(),
+                    "own": found.own,
+                    "gain": found.gain._asdict(),
+                    "lower_bound": found.lower_bound,
+                }
+            )
+        )
     else:
         print(f"{options.agent} in {variant}: a responder trained on {found.frames:,} decisions reaches {found.value} ({unit})")
-        print(f"the agent itself has {found.own:.4f}; so a best response gains at least {found.gain.low:.4f} (95 %), lower bound")
+        if found.lower_bound > 0:
+            conclusion = f"so a best response gains at least {found.lower_bound:.4f} (95 %), lower bound"
+        else:
+            conclusion = "so no gain was found (lower bound 0); a best response may gain all the same"
+        print(f"the agent itself has {found.own:.4f}; {conclusion}")
     if options.save is not None:
         try:
             options.save.mkdir(parents=True, exist_ok=True)

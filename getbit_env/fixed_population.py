@@ -11,6 +11,8 @@ from gymnasium import spaces
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
+from getbit_env.core.messages import shown
+
 
 class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A `ParallelEnv` whose dead agents stay until the game ends. Make it with `fixed_population`."""

@@ -16,9 +16,10 @@ import getbit_env
 from getbit_env.core.compiled import kernel
 from getbit_env.core.layouts import Show
 from getbit_env.core.streams import game_streams, random_bits
-from getbit_env.exact import Solution, StoredResultError
+from getbit_env.exact import NotSolvedError, StoredResultError, TwoPlayerSolution
 from getbit_env.exact.positions import AT_ONCE, expand
-from getbit_env.exact.two_players import _solve_positions, load_solution, new_stage, solve_two_players
+from getbit_env.exact.solutions import load_solution
+from getbit_env.exact.two_players import new_solver_workspace, solve_positions, solve_two_players
 from getbit_env.get_bit.bots.search import PLAYOUTS, MonteCarlo
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout, read_position
@@ -317,15 +318,17 @@ def monte_carlo(players: int, *, alone: bool = False, games: int = 16, playouts:
     return block
 
 
-def solved_two_players(variant: Variant) -> Solution:
+def solved_two_players(variant: Variant) -> TwoPlayerSolution:
     """The solved game, from the cache folder or else solved here and not kept."""
     try:
-        return load_solution(variant)
-    except (FileNotFoundError, StoredResultError):
+        solution = load_solution(variant)
+        assert isinstance(solution, TwoPlayerSolution)
+        return solution
+    except (NotSolvedError, StoredResultError):
         return solve_two_players(variant, threads=os.cpu_count() or 1)
 
 
-def record_expansion(solution: Solution, numbers: NDArray[np.int64]) -> Recorded:
+def record_expansion(solution: TwoPlayerSolution, numbers: NDArray[np.int64]) -> Recorded:
     """The one round of every joint choice in some positions."""
     variant, positions = solution.positions.variant, solution.positions.games(numbers)
     joint = []
@@ -353,13 +356,13 @@ def solver(variant: str = "2p", part: str = "all", chunks: int = 8) -> Block:
     if part == "rules":
         numbers = (begins[:, None] + np.arange(AT_ONCE)).ravel()
         return rules_alone(positions.variant, record_expansion(solution, numbers), count)[0]
-    stage = new_stage(positions.index)
+    workspace = new_solver_workspace(positions.index)
 
     def block() -> int:
         for begin in begins.tolist():
-            expand(positions.index, np.arange(begin, begin + AT_ONCE), stage.work)
+            expand(positions.index, np.arange(begin, begin + AT_ONCE), workspace.expansion)
             if part == "all":
-                _solve_positions(solution.values, begin, begin + AT_ONCE, stage)
+                solve_positions(solution.values, begin, begin + AT_ONCE, workspace)
         return count
 
     return block

@@ -15,6 +15,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from getbit_env.core.messages import shown
+
 E = TypeVar("E", bound=StrEnum)
 D = TypeVar("D")
 P = ParamSpec("P")

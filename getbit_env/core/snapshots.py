@@ -10,6 +10,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from getbit_env.core.messages import shown
+
 _KEY = re.compile(r"0x[0-9a-f]{1,16}")
 
 

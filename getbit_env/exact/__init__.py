@@ -2,24 +2,25 @@
 
 from getbit_env.exact.agents import BestResponse, Equilibrium
 from getbit_env.exact.best_response import AgentError, Exploitability, as_face_up, exploitability, exploiting_line
-from getbit_env.exact.many_players import ManySolution
+from getbit_env.exact.many_players import ManyPlayerSolution
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.solving import solved
-from getbit_env.exact.stored_results import StoredResultError, cache_folder
-from getbit_env.exact.two_players import Solution
+from getbit_env.exact.stored_results import NotSolvedError, StoredResultError, cache_folder
+from getbit_env.exact.two_players import TwoPlayerSolution
 
 __all__ = [
     "AgentError",
     "BestResponse",
     "Equilibrium",
     "Exploitability",
-    "ManySolution",
+    "ManyPlayerSolution",
+    "NotSolvedError",
     "Positions",
-    "Solution",
     "StoredResultError",
+    "TwoPlayerSolution",
     "as_face_up",
-    "exploitability",
     "cache_folder",
+    "exploitability",
     "exploiting_line",
     "solved",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from getbit_env.core.compiled import kernel
 from getbit_env.core.sampling import sample
 from getbit_env.core.streams import game_streams
 from getbit_env.exact.best_response import low_bit
-from getbit_env.exact.many_players import ManySolution, load_many
+from getbit_env.exact.many_players import ManyPlayerSolution
 from getbit_env.exact.positions import AT_ONCE, Positions, check_numbered, expand
-from getbit_env.exact.stored_results import StoredResultError, load_result, save_result, solution_path
-from getbit_env.exact.two_players import Solution, Stage, load_solution, new_stage, solve_position
+from getbit_env.exact.solutions import Solution, check_solved, load_solution
+from getbit_env.exact.stored_results import open_result, save_result, solution_path
+from getbit_env.exact.two_players import SolverWorkspace, TwoPlayerSolution, new_solver_workspace, solve_position
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import ID, Variant
 
@@ -39,8 +40,7 @@ class PositionAgent:
         """See `getbit_env.core.agent.Agent`.
 
         Raises:
-            ValueError: it has nothing to say on this variant, or the layout is not the default one.
-            FileNotFoundError: the variant has yet to be solved.
+            ValueError: it does not play this variant, or the layout is not the default one.
         """
         self.check_layout(layout)
         self._layout = layout
@@ -123,8 +123,8 @@ class BestResponse(PositionAgent):
         Raises:
             OSError: it can't be written.
         """
-        facts = {"against": self.against}
-        save_result(path, RESPONSE, self.positions.variant, facts, words=self.positions.index.words, answer=self.answer)
+        arrays: dict[str, NDArray[Any]] = {"words": self.positions.index.words, "answer": self.answer}
+        save_result(path, RESPONSE, self.positions.variant, {"against": self.against}, arrays)
 
     @classmethod
     def load(cls, path: Path) -> BestResponse:
@@ -134,45 +134,42 @@ class BestResponse(PositionAgent):
             FileNotFoundError: there is no such file.
             StoredResultError: it is damaged, no best response, or was computed by other rules.
         """
-        variant, facts, arrays = load_result(path, RESPONSE)
-        try:
-            positions = Positions(variant, arrays["words"])
-            answer = arrays["answer"]
-            if answer.shape != (positions.count, variant.players) or answer.dtype != np.uint8:
-                raise ValueError(f"{answer.shape} answers")
-            return cls(positions, answer, str(facts["against"]))
-        except (KeyError, ValueError) as error:
-            raise StoredResultError(f"{path} is damaged ({error})") from error
+        with open_result(path, RESPONSE, None, ("words", "answer")) as stored:
+            positions, variant = Positions.stored(stored), stored.variant
+            answer = stored.array("answer", np.uint8, (positions.count, variant.players))
+            if answer.size and answer.max() >= variant.actions:
+                raise stored.error("an answer is no action")
+            return cls(positions, answer, stored.text("against"))
 
 
 @kernel
-def _solve_strategies(values: NDArray[np.float64], strategies: NDArray[np.float64], stage: Stage) -> None:
+def _solve_strategies(values: NDArray[np.float64], strategies: NDArray[np.float64], workspace: SolverWorkspace) -> None:
     """Write optimal strategies of both roles, `[G, 2, A]`, of the positions just expanded, `[G]`."""
-    work = stage.work
-    cards = work.options.shape[2]
+    expansion = workspace.expansion
+    cards = expansion.options.shape[2]
     strategies[:] = 0
     for k in range(strategies.shape[0]):
-        solve_position(values, k, stage)
+        solve_position(values, k, workspace)
         for p in range(2):
-            chances = stage.game.row if p == 0 else stage.game.column
-            for i in range(work.choices[k, 2 * p]):
-                for j in range(work.choices[k, 2 * p + 1]):
-                    action = low_bit(work.options[k, 2 * p, i]) * cards + low_bit(work.options[k, 2 * p + 1, j])
-                    strategies[k, p, action] = chances[i * work.choices[k, 2 * p + 1] + j]
+            chances = workspace.game.row if p == 0 else workspace.game.column
+            for i in range(expansion.choices[k, 2 * p]):
+                for j in range(expansion.choices[k, 2 * p + 1]):
+                    action = low_bit(expansion.options[k, 2 * p, i]) * cards + low_bit(expansion.options[k, 2 * p + 1, j])
+                    strategies[k, p, action] = chances[i * expansion.choices[k, 2 * p + 1] + j]
 
 
 class Strategies:
-    """Optimal strategies of the two-player game, solved from the table of values when their position is met, and kept.
+    """Optimal strategies of the two-player game, solved from the values when their position is met, and kept.
 
     Attributes:
         positions: the numbering.
     """
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: TwoPlayerSolution) -> None:
         self.positions, self._values = solution.positions, solution.values
         self._slot = np.full(self.positions.count, -1)  # of a position in `_kept`
         self._kept = np.empty((0, 2, self.positions.variant.actions))
-        self._stage = new_stage(self.positions.index)
+        self._workspace = new_solver_workspace(self.positions.index)
 
     def chances(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:
         """The distribution, `[B, A]`, in each role, `[B]`, of the positions, `[B]`."""
@@ -184,8 +181,8 @@ class Strategies:
         if len(new):
             strategies = np.empty((len(new), *self._kept.shape[1:]))
             for begin in range(0, len(new), AT_ONCE):
-                expand(self.positions.index, new[begin : begin + AT_ONCE], self._stage.work)
-                _solve_strategies(self._values, strategies[begin : begin + AT_ONCE], self._stage)
+                expand(self.positions.index, new[begin : begin + AT_ONCE], self._workspace.expansion)
+                _solve_strategies(self._values, strategies[begin : begin + AT_ONCE], self._workspace)
             self._slot[new] = len(self._kept) + np.arange(len(new))
             self._kept = np.concatenate([self._kept, strategies])
         distribution: NDArray[np.float64] = self._kept[self._slot[numbers], roles]
@@ -195,20 +192,36 @@ class Strategies:
 class Equilibrium(PositionAgent):
     """Plays an equilibrium.
 
-    With two players it can't lose to anyone on average over both seats. With more players it only says that nobody gains by
-    leaving an equilibrium that all others keep to; against others it can do worse than its equal share.
+    With two players nobody gains on it, on average over both seats. With more players nobody gains by leaving an equilibrium that
+    all others play; against other players it can do worse than its equal share.
     """
 
     name = "equilibrium"
 
-    def __init__(self, solution: Solution | ManySolution | None = None) -> None:
+    def __init__(self, solution: Solution | None = None) -> None:
         """Make the agent.
 
         Args:
             solution: the solved game; by default the one of the cache folder (`python -m eval.solve`), read at `reset`.
         """
         self._given = solution
-        self._strategies: Strategies | ManySolution | None = Strategies(solution) if isinstance(solution, Solution) else solution
+        self._strategies: Strategies | ManyPlayerSolution | None = (
+            Strategies(solution) if isinstance(solution, TwoPlayerSolution) else solution
+        )
+
+    def check_layout(self, layout: Layout) -> None:
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            ValueError: the layout is not the default one of a face-up game, or this variant is not solved.
+        """
+        super().check_layout(layout)
+        variant = layout.variant
+        if self._given is not None and self._given.positions.variant != variant:
+            raise ValueError(f"this solution is of {self._given.positions.variant}, not {variant}")
+        check_numbered(variant)
+        if self._strategies is None or self._strategies.positions.variant != variant:
+            check_solved(variant)
 
     def files(self, variant: Variant) -> list[Path]:
         """What it reads to play a variant."""
@@ -220,7 +233,8 @@ class Equilibrium(PositionAgent):
             raise ValueError(f"this solution is of {self._given.positions.variant}, not {variant}")
         check_numbered(variant)
         if self._strategies is None or self._strategies.positions.variant != variant:
-            self._strategies = Strategies(load_solution(variant)) if variant.players == 2 else load_many(variant)
+            solution = load_solution(variant)
+            self._strategies = Strategies(solution) if isinstance(solution, TwoPlayerSolution) else solution
         return self._strategies.positions
 
     def policy(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -18,15 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.compiled import kernel
-from getbit_env.exact.positions import AT_ONCE, Index, Positions, Progress, Work, Workers, check_numbered, expand, new_work, silent
+from getbit_env.exact.positions import (
+    AT_ONCE,
+    Expansion,
+    Index,
+    Positions,
+    Progress,
+    Workers,
+    check_numbered,
+    expand,
+    new_expansion,
+    silent,
+)
 from getbit_env.exact.ram import need_memory
 from getbit_env.get_bit.notation import Game, print_game, robot_name
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.variants import Variant
 
-LEAST_RATE = 1e5  # decisions a second: a slower agent would take too long to be asked about every position
 _CHUNK = 4096  # positions of one question
+_SAMPLE = 4096  # positions of the questions that are asked twice
+_LONG = 600  # seconds of asking after which the user is told
 INSTEAD = "`python -m eval.lower_bound` trains an opponent against it instead, whose gain is a lower bound"
 _SAME = 1e-5  # probabilities that differ by less are the same; networks round differently in batches of different size
 
@@ -35,7 +48,7 @@ class AgentError(ValueError):
     """The agent can't be judged exactly; the message says why, and what can be done instead."""
 
 
-class Judged(Protocol):
+class MarkovAgent(Protocol):
     """An agent with `probabilities`, see `getbit_env.core.agent.Agent`."""
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
@@ -48,27 +61,29 @@ class Judged(Protocol):
 # --- kernels --------------------------------------------------------------------------------------------------------------
 
 
-class Bench(NamedTuple):
+class ResponseWorkspace(NamedTuple):
     """What one thread works in."""
 
-    work: Work
+    expansion: Expansion
     chance: NDArray[np.float64]  # [P, A] of each choice of each player, in the order of `expand`
     action: NDArray[np.int64]  # [P, A] the action that it is
     choices: NDArray[np.int64]  # [P] how many
     picked: NDArray[np.int64]  # [P] one choice each
     to_best: NDArray[np.float64]  # [P, A] what each choice is worth if its player goes on with best responses
+    to_own: NDArray[np.float64]  # [P, A] likewise if it goes on as the agent
 
 
-def new_bench(index: Index) -> Bench:
-    """Allocate it."""
+def new_response_workspace(index: Index) -> ResponseWorkspace:
+    """A workspace for positions of this numbering."""
     players = index.players
     actions = int(index.rules.deck).bit_count() ** index.rules.robots_per_player
-    return Bench(
-        new_work(index),
+    return ResponseWorkspace(
+        new_expansion(index),
         np.zeros((players, actions)),
         np.zeros((players, actions), np.int64),
         np.zeros(players, np.int64),
         np.zeros(players, np.int64),
+        np.zeros((players, actions)),
         np.zeros((players, actions)),
     )
 
@@ -84,23 +99,23 @@ def low_bit(mask: np.uint8) -> int:
 
 
 @kernel
-def _lay_out(k: int, policy: NDArray[np.float64], bench: Bench) -> None:
+def _list_choices(k: int, policy: NDArray[np.float64], workspace: ResponseWorkspace) -> None:
     """The players' choices in position `k` of those just expanded, and how likely the agent, `[P, A]`, makes each."""
-    work, players = bench.work, bench.choices.shape[0]
-    each, cards = work.options.shape[1] // players, work.options.shape[2]
+    expansion, players = workspace.expansion, workspace.choices.shape[0]
+    each, cards = expansion.options.shape[1] // players, expansion.options.shape[2]
     for p in range(players):
         n = 0
-        for i in range(work.choices[k, p * each]):
-            for j in range(work.choices[k, 2 * p + 1] if each == 2 else 1):
-                action = low_bit(work.options[k, p * each, i])
+        for i in range(expansion.choices[k, p * each]):
+            for j in range(expansion.choices[k, 2 * p + 1] if each == 2 else 1):
+                action = low_bit(expansion.options[k, p * each, i])
                 if each == 2:
-                    action = action * cards + low_bit(work.options[k, 2 * p + 1, j])
-                bench.action[p, n] = action
-                bench.chance[p, n] = policy[p, action]
+                    action = action * cards + low_bit(expansion.options[k, 2 * p + 1, j])
+                workspace.action[p, n] = action
+                workspace.chance[p, n] = policy[p, action]
                 n += 1
-        if work.options[k, p * each, 0] == 0:  # it is out
-            bench.chance[p, 0] = 1
-        bench.choices[p] = n
+        if expansion.options[k, p * each, 0] == 0:  # it is out
+            workspace.chance[p, 0] = 1
+        workspace.choices[p] = n
 
 
 @kernel
@@ -111,8 +126,9 @@ def _respond(
     best: NDArray[np.float64],
     own: NDArray[np.float64],
     leak: NDArray[np.float64],
+    regret: NDArray[np.float64],
     answer: NDArray[np.uint8],
-    bench: Bench,
+    workspace: ResponseWorkspace,
 ) -> None:
     """Fill in the positions `first:last`, which were just expanded, and whose successors are known.
 
@@ -122,64 +138,71 @@ def _respond(
         policy: `[last - first, P, A]`, the agent.
         best: `[N + 1, P]`, to each role if it responds as well as can be from here on, and all others are the agent.
         own: `[N + 1, P]`, to each role if it is the agent as well.
-        leak: `[N, P]`, what the agent loses in this one round to who responds as well as can be after it.
+        leak: `[N, P]`, what the agent's choice loses in this one round if its player goes on with best responses.
+        regret: `[N]`, the most that any role gains by another choice in this one round, if all go on as the agent.
         answer: `[N, P]`, the responder's action.
-        bench: work space.
+        workspace: of the thread.
     """
-    work, picked = bench.work, bench.picked
-    players = bench.choices.shape[0]
+    expansion, picked = workspace.expansion, workspace.picked
+    players = workspace.choices.shape[0]
     for number in range(first, last):
         k = number - first
-        _lay_out(k, policy[k], bench)
-        bench.to_best[:] = 0
+        _list_choices(k, policy[k], workspace)
+        workspace.to_best[:] = 0
+        workspace.to_own[:] = 0
+        regret[number] = 0
         own[number] = 0
         picked[:] = 0
-        for g in range(work.joint[k]):
+        for g in range(expansion.joint[k]):
             never = 0
             for p in range(players):
-                never += bench.chance[p, picked[p]] == 0
+                never += workspace.chance[p, picked[p]] == 0
             if never <= 1:
-                successor = work.successor[k, g]
+                successor = expansion.successor[k, g]
                 for p in range(players):
                     others = 1.0
                     for q in range(players):
                         if q != p:
-                            others *= bench.chance[q, picked[q]]
-                    role = work.role[k, p, g]
-                    bench.to_best[p, picked[p]] += others * best[successor, role]
-                    own[number, p] += others * bench.chance[p, picked[p]] * own[successor, role]
+                            others *= workspace.chance[q, picked[q]]
+                    role = expansion.role[k, p, g]
+                    workspace.to_best[p, picked[p]] += others * best[successor, role]
+                    workspace.to_own[p, picked[p]] += others * own[successor, role]
+                    own[number, p] += others * workspace.chance[p, picked[p]] * own[successor, role]
             for p in range(players - 1, -1, -1):  # the next joint choice
                 picked[p] += 1
-                if picked[p] < bench.choices[p]:
+                if picked[p] < workspace.choices[p]:
                     break
                 picked[p] = 0
         for p in range(players):
             top, mean = 0, 0.0
-            for i in range(bench.choices[p]):
-                mean += bench.chance[p, i] * bench.to_best[p, i]
-                if bench.to_best[p, i] > bench.to_best[p, top]:
+            for i in range(workspace.choices[p]):
+                mean += workspace.chance[p, i] * workspace.to_best[p, i]
+                if workspace.to_best[p, i] > workspace.to_best[p, top]:
                     top = i
-            best[number, p] = bench.to_best[p, top]
+                regret[number] = max(regret[number], workspace.to_own[p, i] - own[number, p])
+            best[number, p] = workspace.to_best[p, top]
             leak[number, p] = best[number, p] - mean
-            answer[number, p] = bench.action[p, top]
+            answer[number, p] = workspace.action[p, top]
 
 
 @kernel
-def _pass_on(numbers: NDArray[np.int64], policy: NDArray[np.float64], reach: NDArray[np.float64], bench: Bench) -> None:
+def _spread_reach(
+    numbers: NDArray[np.int64], policy: NDArray[np.float64], reach: NDArray[np.float64], workspace: ResponseWorkspace
+) -> None:
     """Add to `reach`, `[N + 1]`, how likely the successors of positions just expanded, `[G]`, are met when all are the agent."""
-    work, picked = bench.work, bench.picked
-    players = bench.choices.shape[0]
+    expansion, picked = workspace.expansion, workspace.picked
+    players = workspace.choices.shape[0]
     for k in range(numbers.shape[0]):
-        _lay_out(k, policy[k], bench)
+        _list_choices(k, policy[k], workspace)
         picked[:] = 0
-        for j in range(work.joint[k]):
+        for j in range(expansion.joint[k]):
             chance = reach[numbers[k]]
             for p in range(players):
-                chance *= bench.chance[p, picked[p]]
-            reach[work.successor[k, j]] += chance
+                chance *= workspace.chance[p, picked[p]]
+            reach[expansion.successor[k, j]] += chance
             for p in range(players - 1, -1, -1):
                 picked[p] += 1
-                if picked[p] < bench.choices[p]:
+                if picked[p] < workspace.choices[p]:
                     break
                 picked[p] = 0
 
@@ -187,11 +210,11 @@ def _pass_on(numbers: NDArray[np.int64], policy: NDArray[np.float64], reach: NDA
 # --- asking the agent -----------------------------------------------------------------------------------------------------
 
 
-def look_over(agent: Any, variant: Variant, name: str = "the agent") -> None:
-    """Refuse an agent that is seen at once not to be one that can be judged exactly; get any other ready.
+def require_markov_policy(agent: Any, variant: Variant, name: str = "the agent") -> None:
+    """Refuse an agent that is seen at once not to play by the position alone; get any other ready.
 
     Args:
-        agent: see `Judged`.
+        agent: see `MarkovAgent`.
         variant: of the game.
         name: of the agent, for messages.
 
@@ -200,6 +223,8 @@ def look_over(agent: Any, variant: Variant, name: str = "the agent") -> None:
         ValueError: positions of the variant are not numbered, or the agent does not play it.
     """
     check_numbered(variant)
+    if isinstance(agent, str):
+        raise TypeError(f"the agent is an object, such as `load_agent({agent!r})` gives, not a name")
     if not callable(getattr(agent, "probabilities", None)):
         raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {INSTEAD}")
     if (getattr(agent, "options", None) or Options()) != Options():
@@ -207,40 +232,42 @@ def look_over(agent: Any, variant: Variant, name: str = "the agent") -> None:
     agent.reset(Layout(variant), np.ones(1, np.bool_), 0)
 
 
-class Questions:
-    """An agent that is asked about positions, one question at a time, and held to what it has to be."""
+class AskedPolicy:
+    """An agent that is asked about positions, one question at a time, and held to being a policy.
 
-    def __init__(self, agent: Any, positions: Positions, name: str = "the agent", least_rate: float = LEAST_RATE) -> None:
-        """Get the agent ready, and look whether it can be judged exactly.
+    Attributes:
+        positions: of the game.
+        name: of the agent, for messages.
+        seconds: about how long it takes to ask about every position once.
+    """
+
+    def __init__(self, agent: Any, positions: Positions, name: str = "the agent") -> None:
+        """Get the agent ready, and ask it the same questions twice.
 
         Args:
-            agent: see `Judged`.
+            agent: see `MarkovAgent`.
             positions: of the game.
             name: of the agent, for messages.
-            least_rate: decisions a second that it has to reach.
 
         Raises:
-            AgentError: it can't.
+            AgentError: it answers differently, or with something else than distributions over legal actions.
         """
         self.positions, self.name, self._agent = positions, name, agent
         self._lock = threading.Lock()
-        look_over(agent, positions.variant, name)
-        numbers = np.linspace(0, positions.count - 1, min(positions.count, 16384)).astype(np.int64)
+        require_markov_policy(agent, positions.variant, name)
+        numbers = np.linspace(0, positions.count - 1, min(positions.count, _SAMPLE)).astype(np.int64)
         observation, mask = positions.see(numbers)
         alive = observation.any(axis=-1)
         observation, mask = observation[alive], mask[alive]
         seconds = []
         answers = []
-        for order in (slice(None), slice(None, None, -1)):  # the first question compiles what has to be
-            wall, busy = time.perf_counter(), time.process_time()
+        for order in (slice(None), slice(None, None, -1)):  # the first question compiles kernels where need be
+            begun = time.perf_counter()
             answers.append(self._ask(observation[order].copy(), mask[order].copy())[order])
-            # On a machine that is busy with other things, or with a network on many cores, the smaller one is the agent's.
-            seconds.append(min(time.perf_counter() - wall, time.process_time() - busy))
+            seconds.append(time.perf_counter() - begun)
         if np.abs(answers[0] - answers[1]).max() > _SAME:
             raise AgentError(f"{name} answers the same question differently: it depends on more than the position; {INSTEAD}")
-        rate = len(observation) / max(min(seconds), 1e-9)
-        if rate < least_rate:
-            raise AgentError(f"{name} makes {rate:.0f} decisions a second, and {least_rate:.0f} are needed; {INSTEAD}")
+        self.seconds = min(seconds) * positions.count / len(numbers)
 
     def policy(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """The agent in each role of some positions: `[G, P, A]`, zero for players who are out.
@@ -298,7 +325,8 @@ class Exploitability:
         values: `[N + 1, P]`, what the best response is worth from every position on.
         own_values: `[N + 1, P]`, likewise the agent.
         leaks: where the mean gain comes from: a part for each number of robots and limbs, which sum to it. A part is what the
-            agent loses in those rounds of games between agents to who plays them, and all later ones, as well as can be.
+            agent's choices lose in those rounds of games between agents, if their player goes on with best responses.
+        regret: the most that any role gains by another choice in any one position, if all go on as the agent.
         seconds: that it took.
     """
 
@@ -310,6 +338,7 @@ class Exploitability:
     values: NDArray[np.float64]
     own_values: NDArray[np.float64]
     leaks: list[Leak]
+    regret: float
     seconds: float
 
     @property
@@ -318,15 +347,20 @@ class Exploitability:
         return float((self.best - self.own).mean())
 
     @property
+    def most_gain(self) -> float:
+        """What a best response gains in the starting line and place where it gains most."""
+        return float((self.best - self.own).max())
+
+    @property
     def nash_conv(self) -> float:
         """The gains of all players together, on average over starting lines."""
         return float((self.best - self.own).sum(axis=1).mean())
 
 
 def as_face_up(agent: Any, variant: Variant, name: str = "the agent") -> tuple[Any, Variant]:
-    """What is judged for an agent in a variant: in memory games, the agent within one with perfect recall, in the face-up game.
+    """The agent and the face-up game in which an agent of a memory game can be judged.
 
-    For who remembers all rounds both are the same game (G7.3); its best response loses nothing by remembering as well.
+    With perfect recall both are the same game (G7.3). A best response loses nothing by remembering as well.
 
     Args:
         agent: any.
@@ -353,7 +387,7 @@ def exploitability(
     name: str = "the agent",
     threads: int = 1,
     progress: Progress = silent,
-    least_rate: float = LEAST_RATE,
+    say: Callable[[str], None] = lambda _text: None,
 ) -> Exploitability:
     """Judge an agent exactly.
 
@@ -363,32 +397,37 @@ def exploitability(
         name: of the agent.
         threads: that work at the same time; the agent is asked by one at a time, and the result does not depend on it.
         progress: is told how far it is.
-        least_rate: decisions a second that the agent has to reach.
+        say: is told if the agent is so slow that this takes long.
 
     Returns:
         Best-response values, the best response, and where the agent leaks.
 
     Raises:
         AgentError: the agent can't be judged exactly.
+        TypeError: `agent` or `positions` is a name.
         ValueError: the memory of this machine is too small for it.
     """
+    if not isinstance(positions, Positions):
+        raise TypeError(f"positions are `Positions(parse_variant('4p'))`, for example, not {positions!r}")
     begun = time.perf_counter()
     index, count, players = positions.index, positions.count, positions.variant.players
     need_memory(
-        count * (players * (3 * 8 + 1) + 8), f"the best response to {name} in the {count:,} positions of {positions.variant}"
+        count * (players * (3 * 8 + 1) + 2 * 8), f"the best response to {name} in the {count:,} positions of {positions.variant}"
     )
-    questions = Questions(agent, positions, name, least_rate)
+    asked = AskedPolicy(agent, positions, name)
+    if asked.seconds > _LONG:
+        say(f"{name} is slow: to ask it about all positions, twice, takes about {2 * asked.seconds / 60:.0f} minutes. {INSTEAD}")
     best, own = np.zeros((count + 1, players)), np.zeros((count + 1, players))
     best[count] = own[count] = end_values(positions.variant)
-    leak, answer = np.zeros((count, players)), np.zeros((count, players), np.uint8)
-    workers = Workers(lambda: new_bench(index), threads)
+    leak, regret, answer = np.zeros((count, players)), np.zeros(count), np.zeros((count, players), np.uint8)
+    workers = Workers(lambda: new_response_workspace(index), threads)
 
-    def respond(begin: int, end: int, bench: Bench) -> None:
-        policy = questions.policy(np.arange(begin, end))
+    def respond(begin: int, end: int, workspace: ResponseWorkspace) -> None:
+        policy = asked.policy(np.arange(begin, end))
         for some in range(begin, end, AT_ONCE):
             stop = min(some + AT_ONCE, end)
-            expand(index, np.arange(some, stop), bench.work)
-            _respond(some, stop, policy[some - begin : stop - begin], best, own, leak, answer, bench)
+            expand(index, np.arange(some, stop), workspace.expansion)
+            _respond(some, stop, policy[some - begin : stop - begin], best, own, leak, regret, answer, workspace)
 
     for wave in range(positions.waves - 1, -1, -1):
         first, last = int(positions.first[wave]), int(positions.first[wave + 1])
@@ -400,7 +439,7 @@ def exploitability(
 
     reach = np.zeros(count + 1)
     reach[positions.starts] = 1 / len(positions.starts)
-    bench = new_bench(index)
+    workspace = new_response_workspace(index)
     leaks: dict[tuple[int, int], float] = {}
     for wave in range(positions.waves):
         first, last = int(positions.first[wave]), int(positions.first[wave + 1])
@@ -408,10 +447,10 @@ def exploitability(
         robots = np.zeros(len(met), np.int64)
         for begin in range(0, len(met), _CHUNK):
             some = met[begin : begin + _CHUNK]
-            policy = questions.policy(some)
+            policy = asked.policy(some)
             for i in range(0, len(some), AT_ONCE):
-                expand(index, some[i : i + AT_ONCE], bench.work)
-                _pass_on(some[i : i + AT_ONCE], policy[i : i + AT_ONCE], reach, bench)
+                expand(index, some[i : i + AT_ONCE], workspace.expansion)
+                _spread_reach(some[i : i + AT_ONCE], policy[i : i + AT_ONCE], reach, workspace)
             robots[begin : begin + _CHUNK] = (positions.games(some).limbs > 0).sum(axis=0)
             progress("leaks", int(some[-1]) + 1, count)
         lost = reach[met] * leak[met].mean(axis=1)
@@ -421,7 +460,7 @@ def exploitability(
     starts = positions.starts
     parts = [Leak(n, limbs, gain) for (n, limbs), gain in leaks.items()]
     seconds = time.perf_counter() - begun
-    return Exploitability(positions, name, best[starts], own[starts], answer, best, own, parts, seconds)
+    return Exploitability(positions, name, best[starts], own[starts], answer, best, own, parts, float(regret.max()), seconds)
 
 
 def end_values(variant: Variant) -> NDArray[np.float64]:
@@ -441,14 +480,14 @@ def exploiting_line(result: Exploitability, agent: Any) -> str:
         agent: the agent.
 
     Returns:
-        The game in the notation, with comments that say before each round what the responder has in hand: the value of the
-        position to it, and to the agent in its place.
+        The game in the notation, with a comment before each round: the value of the position to the responder,
+        and to the agent in its place.
     """
     positions = result.positions
     variant, index, each = positions.variant, positions.index, positions.variant.robots_per_player
-    questions = Questions(agent, positions, result.name, least_rate=0)
+    asked = AskedPolicy(agent, positions, result.name)
     number, role = (int(i) for i in np.unravel_index((result.best - result.own).argmax(), result.best.shape))
-    bench = new_bench(index)
+    workspace = new_response_workspace(index)
     line = np.argsort(positions.games(np.array([number])).place[:, 0])  # the robot in each place, by its name in this game
     player, comments, rounds = role, [], []
     start = line.tolist()
@@ -457,22 +496,22 @@ def exploiting_line(result: Exploitability, agent: Any) -> str:
             f"# {robot_name(variant, player * each)}: {result.values[number, role]:.3f}, "
             f"{result.name} in its place {result.own_values[number, role]:.3f}"
         )
-        policy = questions.policy(np.array([number]))[0]
-        expand(index, np.array([number]), bench.work)
-        _lay_out(0, policy, bench)
+        policy = asked.policy(np.array([number]))[0]
+        expand(index, np.array([number]), workspace.expansion)
+        _list_choices(0, policy, workspace)
         joint = 0
-        for p, choices in enumerate(bench.choices):
-            answers = bench.action[p, :choices] == result.answer[number, p] if p == role else bench.chance[p, :choices]
+        for p, choices in enumerate(workspace.choices):
+            answers = workspace.action[p, :choices] == result.answer[number, p] if p == role else workspace.chance[p, :choices]
             joint = joint * int(choices) + int(np.argmax(answers))
         place = positions.games(np.array([number])).place[:, 0]
-        after, cards = bench.work.games.place[:, joint], bench.work.cards[:, joint]
+        after, cards = workspace.expansion.games.place[:, joint], workspace.expansion.cards[:, joint]
         played = np.zeros(variant.robots, int)
         played[line[place]] = [int(card).bit_length() for card in cards]
         rounds.append(played.tolist())
         moved = line.copy()
         moved[after] = line[place]
         line = moved
-        number, role = int(bench.work.successor[0, joint]), int(bench.work.role[0, role, joint])
+        number, role = int(workspace.expansion.successor[0, joint]), int(workspace.expansion.role[0, role, joint])
     head, *rest = print_game(Game(variant, start, rounds)).splitlines()
     lines = [head]
     for k, text in enumerate(rest):

@@ -17,7 +17,7 @@ _ATTEMPTS = ((1e-11, False), (1e-13, False), (1e-9, False), (1e-11, True), (1e-1
 
 
 class MatrixGame(NamedTuple):
-    """A matrix game of at most M x N and its solution, in the work space that `solve_matrix` needs."""
+    """A matrix game of at most M x N and its solution, in the workspace that `solve_matrix` needs."""
 
     payoff: NDArray[np.float64]  # [M, N] to the row player, who wants much
     row: NDArray[np.float64]  # [M] strategy of the row player

@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from math import comb
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 from getbit_env.core.action_sets import size_of
 from getbit_env.core.compiled import kernel
 from getbit_env.core.layouts import Show
-from getbit_env.exact.stored_results import read_kept, save_result
+from getbit_env.exact.stored_results import StoredResult, read_kept, save_result
 from getbit_env.get_bit.observations import (
     Layout,
     View,
@@ -46,8 +47,9 @@ from getbit_env.get_bit.observations import (
 from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant
 
+NUMBERING = "numbering"  # kind of the stored result
 AT_ONCE = 64  # positions that are expanded together
-MOST_CODES = 1 << 33  # 1.6 GB of bits and counts
+MOST_CODES = 1 << 33  # 2.1 GB: a bit a code, and a count of 64 bits for every 64 codes
 Progress = Callable[[str, int, int], None]  # what is going on, how much of it is done, and of how much
 W = TypeVar("W")
 T = TypeVar("T")
@@ -75,8 +77,8 @@ class Index(NamedTuple):
     counts: NDArray[np.int64]  # [codes / 64 + 1] reachable codes before this word
 
 
-class Work(NamedTuple):
-    """What one thread works in: the joint choices of some positions, `[K]`, and where they lead."""
+class Expansion(NamedTuple):
+    """The joint choices of some positions, `[K]`, and where they lead. A thread keeps one and fills it again and again."""
 
     games: Games  # [R, J]
     cards: NDArray[np.uint8]  # [R, J]
@@ -90,12 +92,12 @@ class Work(NamedTuple):
     role: NDArray[np.uint8]  # [K, P, J] the role in it of the player in role p
 
 
-def new_work(index: Index) -> Work:
-    """Allocate the work space of one thread."""
+def new_expansion(index: Index) -> Expansion:
+    """An expansion of at most `AT_ONCE` positions, still empty."""
     robots = index.layer_limbs.shape[1]
     cards = int(index.rules.deck).bit_count()
     joint = cards**robots
-    return Work(
+    return Expansion(
         new_games(robots, joint),
         np.zeros((robots, joint), np.uint8),
         new_outcome(robots, index.players, joint),
@@ -167,49 +169,49 @@ def set_position(index: Index, code: int, games: Games, first: int, last: int) -
 
 
 @kernel
-def _read_codes(index: Index, work: Work, k: int) -> None:
-    """The codes of the positions in `work.games`, and the roles of their players, as what position `k` leads to."""
-    robots, players = work.games.place.shape[0], index.players
-    for g in range(work.joint[k]):
+def _read_codes(index: Index, expansion: Expansion, k: int) -> None:
+    """The codes of the positions in `expansion.games`, and the roles of their players, as what position `k` leads to."""
+    robots, players = expansion.games.place.shape[0], index.players
+    for g in range(expansion.joint[k]):
         line, limbs_key = 0, 0
         for r in range(robots):
-            line += work.games.limbs[r, g] > 0
+            line += expansion.games.limbs[r, g] > 0
         if index.rules.robots_per_player == 1:
             for p in range(players):
-                work.role[k, p, g] = work.games.place[p, g]
-        elif work.outcome.over[g]:
+                expansion.role[k, p, g] = expansion.games.place[p, g]
+        elif expansion.outcome.over[g]:
             for p in range(players):
-                work.role[k, p, g] = work.outcome.finish[p, g] - 1
+                expansion.role[k, p, g] = expansion.outcome.finish[p, g] - 1
         else:
-            front_owner = 0 if work.games.place[0, g] == 0 or work.games.place[1, g] == 0 else 1
-            work.role[k, 0, g] = front_owner
-            work.role[k, 1, g] = 1 - front_owner
-        if work.outcome.over[g]:
-            work.successor[k, g] = -1
+            front_owner = 0 if expansion.games.place[0, g] == 0 or expansion.games.place[1, g] == 0 else 1
+            expansion.role[k, 0, g] = front_owner
+            expansion.role[k, 1, g] = 1 - front_owner
+        if expansion.outcome.over[g]:
+            expansion.successor[k, g] = -1
             continue
         code = 0
         for r in range(robots):
-            place, limbs = np.int64(work.games.place[r, g]), np.int64(work.games.limbs[r, g])
+            place, limbs = np.int64(expansion.games.place[r, g]), np.int64(expansion.games.limbs[r, g])
             if limbs > 0:
-                code += index.digit[work.games.hand[r, g]] * index.power[(line if place == 0 else place) - 1]
+                code += index.digit[expansion.games.hand[r, g]] * index.power[(line if place == 0 else place) - 1]
                 limbs_key += limbs * index.limbs_power[place]
                 if index.rules.robots_per_player == 2 and place == 0:
-                    code += (np.int64(work.games.place[r ^ 1, g]) - 1) * index.power[line]
-        work.successor[k, g] = index.layer_start[index.layer_at[limbs_key]] + code
+                    code += (np.int64(expansion.games.place[r ^ 1, g]) - 1) * index.power[line]
+        expansion.successor[k, g] = index.layer_start[index.layer_at[limbs_key]] + code
 
 
 # --- a round --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def _expand(index: Index, codes: NDArray[np.int64], numbered: bool, work: Work) -> None:
-    """Play every joint choice of at most `AT_ONCE` positions; `work` then holds what they lead to, as codes or as numbers.
+def _expand(index: Index, codes: NDArray[np.int64], numbered: bool, expansion: Expansion) -> None:
+    """Play every joint choice of at most `AT_ONCE` positions; `expansion` then holds what they lead to, as codes or as numbers.
 
     Joint choices are numbered with the choice of robot 0 as the slowest digit, so that of two own robots the one nearer the
     front comes first, as in actions; each robot's choices are its cards in ascending order. What is done with the result is
     left to other kernels: the rules are long to compile, and everything that calls them is compiled with them.
     """
-    games = work.games
+    games = expansion.games
     robots = games.place.shape[0]
     end = index.counts[index.counts.shape[0] - 1] if numbered else 0
     for k in range(codes.shape[0]):
@@ -217,29 +219,31 @@ def _expand(index: Index, codes: NDArray[np.int64], numbered: bool, work: Work) 
         joint = 1
         for r in range(robots):
             hand, n = np.int64(games.hand[r, 0]), 0
-            work.options[k, r, 0] = 0
+            expansion.options[k, r, 0] = 0
             while hand:
-                work.options[k, r, n] = hand & -hand
+                expansion.options[k, r, n] = hand & -hand
                 hand &= hand - 1
                 n += 1
-            work.choices[k, r] = max(n, 1)
-            joint *= work.choices[k, r]
-        work.joint[k] = joint
+            expansion.choices[k, r] = max(n, 1)
+            joint *= expansion.choices[k, r]
+        expansion.joint[k] = joint
         set_position(index, codes[k], games, 0, joint)
         run = joint
         for r in range(robots):
-            cards = work.cards[r]
+            cards = expansion.cards[r]
             outer = run
-            run //= work.choices[k, r]
+            run //= expansion.choices[k, r]
             for begin in range(0, joint, outer):
-                for i in range(work.choices[k, r]):
-                    cards[begin + i * run : begin + (i + 1) * run] = work.options[k, r, i]
-        play_round(index.rules, games, work.cards, work.pays, np.float32(0), work.scratch, work.outcome, 0, joint)
-        _read_codes(index, work, k)
+                for i in range(expansion.choices[k, r]):
+                    cards[begin + i * run : begin + (i + 1) * run] = expansion.options[k, r, i]
+        play_round(
+            index.rules, games, expansion.cards, expansion.pays, np.float32(0), expansion.scratch, expansion.outcome, 0, joint
+        )
+        _read_codes(index, expansion, k)
         if numbered:
             for g in range(joint):
-                code = work.successor[k, g]
-                work.successor[k, g] = end if code < 0 else number_of(index, code)
+                code = expansion.successor[k, g]
+                expansion.successor[k, g] = end if code < 0 else number_of(index, code)
 
 
 @kernel
@@ -248,20 +252,20 @@ def _find_codes(index: Index, numbers: NDArray[np.int64], codes: NDArray[np.int6
         codes[i] = code_of(index, numbers[i])
 
 
-def expand(index: Index, numbers: NDArray[np.int64], work: Work) -> None:
+def expand(index: Index, numbers: NDArray[np.int64], expansion: Expansion) -> None:
     """Play every joint choice of the positions `numbers`, at most `AT_ONCE`; see `_expand`."""
     codes = np.empty(len(numbers), np.int64)
     _find_codes(index, numbers, codes)
-    _expand(index, codes, True, work)
+    _expand(index, codes, True, expansion)
 
 
 @kernel
-def _mark_successors(work: Work, count: int, base: int, marks: NDArray[np.uint8]) -> None:
-    """Mark what follows from the first `count` positions of `work`; `marks` begins at code `base`."""
+def _mark_successors(expansion: Expansion, count: int, base: int, marks: NDArray[np.uint8]) -> None:
+    """Mark what follows from the first `count` positions of `expansion`; `marks` begins at code `base`."""
     for k in range(count):
-        for g in range(work.joint[k]):
-            if work.successor[k, g] >= 0:
-                marks[work.successor[k, g] - base] = 1
+        for g in range(expansion.joint[k]):
+            if expansion.successor[k, g] >= 0:
+                marks[expansion.successor[k, g] - base] = 1
 
 
 # --- observations ---------------------------------------------------------------------------------------------------------
@@ -318,7 +322,7 @@ def read_observations(
 
 
 class Workers(Generic[W]):
-    """Threads that each have a work space; kernels release the interpreter lock."""
+    """Threads that each have a workspace; kernels release the interpreter lock."""
 
     def __init__(self, new: Callable[[], W], threads: int) -> None:
         self._spaces = [new() for _ in range(threads)]
@@ -327,7 +331,7 @@ class Workers(Generic[W]):
     def run(
         self, task: Callable[[int, int, W], T], first: int, last: int, chunk: int, tick: Callable[[int], None] = lambda _end: None
     ) -> list[T]:
-        """Call `task(begin, end, work space)` for the chunks of `first:last`, and `tick(end)` when all before `end` are done.
+        """Call `task(begin, end, workspace)` for the chunks of `first:last`, and `tick(end)` when all before `end` are done.
 
         Returns:
             The results in the order of the chunks.
@@ -394,7 +398,7 @@ class Positions:
             for code in start_codes:
                 index.words[code // 64] |= np.uint64(1) << np.uint64(code % 64)
             waves = len(wave_start) - 1
-            workers = Workers(lambda: new_work(index), threads)
+            workers = Workers(lambda: new_expansion(index), threads)
             for wave in range(waves - 1):
                 here, there, end = (int(code) for code in wave_start[wave : wave + 3])
                 marks = np.zeros(end - there, np.uint8)
@@ -405,13 +409,13 @@ class Positions:
                 def mark(
                     begin: int,
                     stop: int,
-                    work: Work,
+                    expansion: Expansion,
                     codes: NDArray[np.int64] = codes,
                     base: int = there,
                     marks: NDArray[np.uint8] = marks,
                 ) -> None:
-                    _expand(index, codes[begin:stop], False, work)
-                    _mark_successors(work, stop - begin, base, marks)
+                    _expand(index, codes[begin:stop], False, expansion)
+                    _mark_successors(expansion, stop - begin, base, marks)
 
                 workers.run(mark, 0, len(codes), AT_ONCE)
                 index.words[there // 64 : end // 64] = np.packbits(marks, bitorder="little").view(np.uint64)
@@ -426,22 +430,31 @@ class Positions:
     @classmethod
     def kept(cls, variant: Variant, folder: Path | None, *, threads: int, progress: Progress) -> Positions:
         """The positions of a variant, whose search is kept in a folder if there is one, and taken from there if it was."""
-        found = read_kept(folder, "words", "numbering", variant)
-        if found is not None and "words" in found[1]:
-            return cls(variant, found[1]["words"])
+        words = np.zeros(number_of_words(variant), np.uint64)
+        if read_kept(folder, "words", NUMBERING, variant, {"words": words}) is not None:
+            return cls(variant, words)
         positions = cls(variant, threads=threads, progress=progress)
         if folder is not None:
-            save_result(folder / "words.npz", "numbering", variant, {}, words=positions.index.words)
+            save_result(folder / "words.npz", NUMBERING, variant, {}, {"words": positions.index.words})
         return positions
+
+    @classmethod
+    def stored(cls, result: StoredResult) -> Positions:
+        """The positions that are numbered in a stored result.
+
+        Raises:
+            StoredResultError: they are not those of its variant.
+        """
+        try:
+            length = number_of_words(result.variant)
+        except ValueError as error:
+            raise result.error(str(error)) from error
+        return cls(result.variant, result.array("words", np.uint64, (length,)))
 
     @property
     def waves(self) -> int:
         """How many rounds the longest game has."""
         return len(self.first) - 1
-
-    def workers(self, threads: int) -> Workers[Work]:
-        """Threads with work spaces for this numbering."""
-        return Workers(lambda: new_work(self.index), threads)
 
     def games(self, numbers: NDArray[np.int64]) -> Games:
         """The positions of some numbers as a batch of games, whose players are numbered by role."""
@@ -472,10 +485,16 @@ def check_numbered(variant: Variant) -> None:
     """Refuse a variant whose positions are not numbered, or too many.
 
     Raises:
+        TypeError: it is no variant of Get Bit!.
         ValueError: with the reason.
     """
+    if not isinstance(variant, Variant):
+        raise TypeError(f"variant is one of Get Bit!, such as `parse_variant('4p')` gives, not {variant!r}")
     if variant.memory:
-        raise ValueError(f"positions of {variant} are not numbered: those of the face-up game are, the same game for who remembers")
+        raise ValueError(
+            f"positions of {variant} are not numbered: give the face-up game {replace(variant, memory=False)}, "
+            "which is the same game for players with perfect recall"
+        )
     if variant.players == 3 and variant.robots_per_player == 2:
         raise ValueError(f"positions of {variant} are not numbered: three players with two robots each have too many")
     hands = sum(comb(variant.cards, left) for left in range(variant.pick_up_at + 1, variant.cards + 1))
@@ -485,6 +504,15 @@ def check_numbered(variant: Variant) -> None:
         raise ValueError(
             f"{variant} is too large to be solved: its positions have {codes:.1e} codes, and {MOST_CODES:.1e} is the most"
         )
+
+
+def number_of_words(variant: Variant) -> int:
+    """How many words of 64 bits the numbering of a variant takes.
+
+    Raises:
+        ValueError: positions of this variant are not numbered, or too many.
+    """
+    return int(_codes(variant)[1][-1]) // 64
 
 
 def _codes(variant: Variant) -> tuple[Index, NDArray[np.int64]]:

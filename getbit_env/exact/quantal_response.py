@@ -1,17 +1,20 @@
-"""Nash equilibria of small games for many players, as limits of logit equilibria.
+"""Nash equilibria of small games for many players, as limits of quantal response equilibria.
 
-In a logit equilibrium of precision `t` every player chooses action `a` with a chance in proportion to `exp(t * u(a))`, `u(a)` being
-what `a` is worth to it against the others. At precision 0 all play uniformly, and from there one path of such equilibria, the
-principal branch, leads to a Nash equilibrium as the precision grows (McKelvey and Palfrey 1995, Turocy 2005). It is followed by
-steps along its tangent and Newton's method back to it, with arc length as the parameter, so that a path may turn back in `t`.
-On the way the actions that remain in play are guessed, and equal worth of these is solved for directly; where that gives an
-equilibrium it is exact to rounding.
+In a (logit) quantal response equilibrium of precision `t` every player chooses action `a` with a chance in proportion to
+`exp(t * u(a))`, where `u(a)` is the worth of `a` against the others. At precision 0 all play uniformly. From there one path of such
+equilibria, the principal branch, leads to a Nash equilibrium as the precision grows (McKelvey and Palfrey 1995, Turocy 2005).
+The path is followed by steps along its tangent and Newton's method back to it, with arc length as the parameter, so that it may
+turn back in `t`. On the way the actions that remain in play are guessed, and equal worth of these is solved for directly; where
+that gives an equilibrium it is exact to rounding.
+
+A game can have several equilibria. `Selection` says which of them is taken.
 
 Axes: P players, J joint choices with player 0 the slowest digit, N choices of all players one after the other.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +32,20 @@ _ENOUGH = 1e-6  # a path that leaves so much is not lost: some mixtures are appr
 _NEAR = 0.2  # most that a solved mixture may differ from the point of the path where its support was read off
 
 
+PRINCIPAL_BRANCH, OTHER_BRANCH, PURE_FIRST, PURE_LAST = range(4)  # as kernels take a `Selection`
+
+
+class Selection(IntEnum):
+    """Which equilibrium of a game is taken, where it has several."""
+
+    PRINCIPAL_BRANCH = PRINCIPAL_BRANCH  # the end of the principal branch
+    OTHER_BRANCH = OTHER_BRANCH  # the end of a path that starts at one other mixture, the same in every game
+    PURE_FIRST = PURE_FIRST  # the first one in pure choices, where there is one; else as `PRINCIPAL_BRANCH`
+    PURE_LAST = PURE_LAST  # the last one in pure choices, likewise
+
+
 class StageGame(NamedTuple):
-    """A game and the equilibrium found, in the work space that `follow_path` needs."""
+    """A game and the equilibrium found, in the workspace that `follow_path` needs."""
 
     averages: NDArray[np.float64]  # [2^P, J * P] payoffs `[J, P]`, in row m averaged over the choices of the players of mask m
     choices: NDArray[np.int64]  # [P]
@@ -344,11 +359,52 @@ def _follow_path(game: StageGame) -> float:
 
 
 @kernel
-def solve_stage(game: StageGame) -> tuple[float, int]:
+def _solve_pure(game: StageGame, last: bool) -> bool:
+    """Look for an equilibrium in pure choices, into `chance`: the first joint choice that is one, or the last one.
+
+    Joint choices are in ascending order, the choice of player 0 being the slowest digit.
+    """
+    players = game.choices.shape[0]
+    payoff = game.averages[0]
+    joint = 1
+    for p in range(players):
+        joint *= game.choices[p]
+    for number in range(joint):
+        j = joint - 1 - number if last else number
+        good, stride = True, 1
+        for p in range(players - 1, -1, -1):
+            picked = (j // stride) % game.choices[p]
+            for a in range(game.choices[p]):
+                good &= payoff[(j + (a - picked) * stride) * players + p] <= payoff[j * players + p] + _GOOD
+            stride *= game.choices[p]
+        if good:
+            game.chance[: game.first[players]] = 0
+            for p in range(players - 1, -1, -1):
+                game.chance[game.first[p] + j % game.choices[p]] = 1
+                j //= game.choices[p]
+            _weigh(game)
+            return True
+    return False
+
+
+@kernel
+def _start_elsewhere(game: StageGame, path: int) -> None:
+    """Let a path start at a mixture of its own, by its number the same in every game."""
+    for a in range(game.first[game.choices.shape[0]]):
+        bits = random_bits(np.uint64(path), np.uint64(a)) >> np.uint64(11)
+        game.bias[a] = 4 * (bits * 2.0**-53) - 2
+
+
+@kernel
+def solve_stage_game(game: StageGame, selection: int) -> tuple[float, int]:
     """Find an equilibrium of the payoffs in `averages[0]` with `choices`, into `chance`; `worth` is then that of all choices.
 
-    The principal branch is followed first. Where it is lost, paths that start from other mixtures are tried, the same ones in
-    every game, and the best of what they lead to is kept.
+    The principal branch, or the one that `selection` asks for, is followed first. Where it is lost, paths that start from other
+    mixtures are tried, the same ones in every game, and the best of what they lead to is kept.
+
+    Args:
+        game: the game.
+        selection: a `Selection`.
 
     Returns:
         The regret, and how many paths were followed.
@@ -357,14 +413,16 @@ def solve_stage(game: StageGame) -> tuple[float, int]:
     for p in range(players):
         game.first[p + 1] = game.first[p] + game.choices[p]
     n = int(game.first[players])
+    if selection in (PURE_FIRST, PURE_LAST) and _solve_pure(game, selection == PURE_LAST):
+        return regret(game), 0
     game.bias[:n] = 0
+    if selection == OTHER_BRANCH:
+        _start_elsewhere(game, MOST_PATHS)
     least = _follow_path(game)
     game.best[:n] = game.chance[:n]
     paths = 1
     while least > _ENOUGH and paths < MOST_PATHS:
-        for a in range(n):
-            bits = random_bits(np.uint64(paths), np.uint64(a)) >> np.uint64(11)
-            game.bias[a] = 4 * (bits * 2.0**-53) - 2
+        _start_elsewhere(game, paths)
         found = _follow_path(game)
         paths += 1
         if found < least:

@@ -12,8 +12,9 @@ from getbit_env.agent_registry import load_agent
 from getbit_env.exact import agents
 from getbit_env.exact.agents import BestResponse, Equilibrium
 from getbit_env.exact.best_response import exploitability
-from getbit_env.exact.stored_results import FOLDER_VARIABLE
-from getbit_env.exact.two_players import save_solution, solve_two_players
+from getbit_env.exact.solutions import save_solution
+from getbit_env.exact.stored_results import FOLDER_VARIABLE, NotSolvedError
+from getbit_env.exact.two_players import solve_two_players
 from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout, Options
@@ -35,7 +36,7 @@ def ready(solution, rows=1, seed=0):
 
 
 def test_no_best_response_gains_on_it_and_so_no_bot(solution):
-    result = exploitability(Equilibrium(solution), solution.positions, least_rate=0)
+    result = exploitability(Equilibrium(solution), solution.positions)
     starts = solution.positions.starts
     assert result.best == pytest.approx(solution.values[starts], abs=1e-8)
     assert result.own == pytest.approx(solution.values[starts], abs=1e-8)
@@ -118,7 +119,7 @@ def test_what_it_does_not_play_is_refused(solution, tmp_path, monkeypatch):
         Equilibrium(solution).reset(Layout(parse_variant("2p-3c-1l")), begins, 0)
     with pytest.raises(ValueError, match="best response plays"):
         BestResponse(solution.positions, np.zeros((1, 2), np.uint8), "x").reset(Layout(parse_variant("2p-3c-1l")), begins, 0)
-    with pytest.raises(FileNotFoundError, match=r"python -m eval\.solve"):
+    with pytest.raises(NotSolvedError, match=r"python -m eval\.solve"):
         Equilibrium().reset(Layout(VARIANT), begins, 0)
     save_solution(solution)
     found = Equilibrium()
@@ -132,7 +133,7 @@ def test_both_agents_are_loaded_by_name(solution, tmp_path, monkeypatch):
     save_solution(solution)
     assert isinstance(load_agent("equilibrium"), Equilibrium)
     assert AGENTS["equilibrium"].startswith("solved")
-    result = exploitability(BOTS["random"](), solution.positions, least_rate=0)
+    result = exploitability(BOTS["random"](), solution.positions)
     BestResponse(solution.positions, result.answer, "random").save(tmp_path / "response.npz")
     response = str(tmp_path / "response.npz")
     loaded = load_agent(response)
@@ -145,8 +146,8 @@ def test_both_agents_are_loaded_by_name(solution, tmp_path, monkeypatch):
 def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"no such file; `python -m eval\.exploitability --save` writes one"):
         load_agent(str(tmp_path / "none.npz"))
-    (tmp_path / "bad.npz").write_bytes(b"no table")
-    with pytest.raises(ValueError, match="damaged or no table"):
+    (tmp_path / "bad.npz").write_bytes(b"no result")
+    with pytest.raises(ValueError, match="damaged or no stored result"):
         load_agent(str(tmp_path / "bad.npz"))
     with pytest.raises(
         ValueError, match=r"none of random, .*, equilibrium, no folder, no file \.npz, not module:attribute, nor recall: "
@@ -159,6 +160,6 @@ def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
     assert "python -m eval.solve" in failure.reason
 
 
-def test_the_solver_is_loaded_only_for_who_asks_for_it():
+def test_the_solver_is_imported_only_when_it_is_needed():
     code = "import sys; from getbit_env import load_agent; load_agent('random'); assert 'getbit_env.exact' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

@@ -27,7 +27,7 @@ LINES = {2: [[0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1]], 3: [[0, 1, 2]], 4: [[0, 
 
 
 def judge(agent, name, **options):
-    return exploitability(agent, Positions(parse_variant(name)), least_rate=0, **options)
+    return exploitability(agent, Positions(parse_variant(name)), **options)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -148,7 +148,7 @@ class AsPolicy(policies.Policy):
 )
 def test_best_responses_and_nash_conv(name, make):
     variant = parse_variant(name)
-    result = exploitability(make(), Positions(variant), least_rate=0)
+    result = exploitability(make(), Positions(variant))
     lines = LINES.values() if variant.players == 2 else [list(range(variant.players))]
     sums = []
     for start, line in enumerate(lines):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from getbit_env.exact.positions import Positions, code_of, expand, new_work, number_of
+from getbit_env.exact.positions import Positions, code_of, expand, new_expansion, number_of
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import parse_variant
 from tests.exact.brute_force import all_situations
@@ -32,7 +32,7 @@ def test_what_every_player_sees_tells_the_position_and_its_role(name):
 @pytest.mark.parametrize("name", SMALL)
 def test_a_round_leads_to_the_next_wave_or_to_the_end(name):
     positions = Positions(parse_variant(name))
-    work = new_work(positions.index)
+    work = new_expansion(positions.index)
     met = np.zeros(positions.count + 1, np.bool_)
     met[positions.starts] = True
     for wave in range(positions.waves):

@@ -1,4 +1,4 @@
-"""The solved two-player game against plain recursion with a general solver, and what happens to its table."""
+"""The solved two-player game against plain recursion with a general solver, and what happens to its stored result."""
 
 import ctypes
 import json
@@ -7,12 +7,13 @@ import signal
 import numpy as np
 import pytest
 
-from eval.solve import interruptible, main
-from getbit_env.exact import solving, two_players
-from getbit_env.exact import stored_results as tables
+from eval.solve import main
+from getbit_env.command_line import interruptible
+from getbit_env.exact import solving, stored_results, two_players
+from getbit_env.exact.solutions import load_solution, save_solution
 from getbit_env.exact.solving import solved
-from getbit_env.exact.stored_results import StoredResultError, cache_folder, solution_path
-from getbit_env.exact.two_players import PATTERNS, load_solution, save_solution, solve_two_players
+from getbit_env.exact.stored_results import NotSolvedError, StoredResultError, cache_folder, solution_path
+from getbit_env.exact.two_players import PATTERNS, solve_two_players
 from getbit_env.get_bit.variants import parse_variant
 from tests.exact.brute_force import begin, equilibrium_value
 
@@ -22,7 +23,7 @@ SMALL = parse_variant("2p-4c-2l")
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path, monkeypatch):
-    monkeypatch.setenv(tables.FOLDER_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(stored_results.FOLDER_VARIABLE, str(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize("name", ["2p-3c-1l", "2p-3c-2l", "2p-4c-1l", "2p-3c-pick1-1l"])
@@ -59,7 +60,7 @@ def test_the_number_of_threads_changes_nothing():
     assert one.gap == two.gap
 
 
-def test_a_table_is_read_back():
+def test_a_solution_is_read_back():
     solution = solve_two_players(SMALL)
     path = save_solution(solution)
     assert path.parent == cache_folder()
@@ -70,7 +71,7 @@ def test_a_table_is_read_back():
 
 
 def test_what_is_not_solved_names_the_command():
-    with pytest.raises(FileNotFoundError, match=r"python -m eval\.solve"):
+    with pytest.raises(NotSolvedError, match=r"python -m eval\.solve"):
         load_solution(SMALL)
 
 
@@ -94,7 +95,7 @@ def empty(path):
 
 
 @pytest.mark.parametrize("damage", [flip_a_byte, cut_short, empty])
-def test_a_damaged_table_is_never_used(damage):
+def test_a_damaged_solution_is_never_used(damage):
     solution = solved(SMALL)
     damage(solution_path(SMALL))
     with pytest.raises(StoredResultError, match="damaged"):
@@ -105,24 +106,24 @@ def test_a_damaged_table_is_never_used(damage):
     load_solution(SMALL)
 
 
-def test_a_table_of_other_rules_is_never_used(monkeypatch):
+def test_a_solution_of_other_rules_is_never_used(monkeypatch):
     solved(SMALL)
-    monkeypatch.setattr(tables, "rules_digest", lambda: "those of tomorrow")
+    monkeypatch.setattr(stored_results, "rules_digest", lambda: "those of tomorrow")
     with pytest.raises(StoredResultError, match="other rules"):
         load_solution(SMALL)
 
 
-def test_a_table_of_another_variant_is_never_used():
+def test_a_solution_of_another_variant_is_never_used():
     path = save_solution(solve_two_players(parse_variant("2p-3c-2l")))
     path.rename(solution_path(SMALL))
     with pytest.raises(StoredResultError, match="of the variant 2p-3c-2l"):
         load_solution(SMALL)
 
 
-def test_a_table_of_another_length_is_never_used():
+def test_a_solution_of_another_length_is_never_used():
     solution = solve_two_players(SMALL)
-    tables.save_result(
-        solution_path(SMALL), two_players.KIND, SMALL, {"gap": 0}, words=solution.positions.index.words, values=np.zeros(3)
+    stored_results.save_result(
+        solution_path(SMALL), two_players.KIND, SMALL, {"gap": 0}, {"words": solution.positions.index.words, "values": np.zeros(3)}
     )
     with pytest.raises(StoredResultError, match="damaged"):
         load_solution(SMALL)
@@ -145,20 +146,20 @@ def test_an_interrupted_solve_goes_on_where_it_was(tmp_path):
     kept = sorted(path.name for path in tmp_path.iterdir())
     assert "words.npz" in kept
     assert "wave-5.npz" in kept
-    solved_before = two_players._solve_positions
+    solved_before = two_players.solve_positions
 
     def solve_no_more_of_the_last_wave(values, first, last, stage):
         assert first < whole.positions.first[5]
         return solved_before(values, first, last, stage)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(two_players, "_solve_positions", solve_no_more_of_the_last_wave)
+        patch.setattr(two_players, "solve_positions", solve_no_more_of_the_last_wave)
         again = solve_two_players(SMALL, partial=tmp_path, progress=note)
     assert told[-1] == whole.positions.count
     assert again.values.tobytes() == whole.values.tobytes()
 
 
-def test_a_full_disk_leaves_no_half_table(monkeypatch, tmp_path):
+def test_a_full_disk_leaves_no_half_file(monkeypatch, tmp_path):
     def full(*_arguments, **_arrays):
         raise OSError(28, "No space left on device")
 
@@ -171,7 +172,7 @@ def test_a_full_disk_leaves_no_half_table(monkeypatch, tmp_path):
 
 def test_the_cache_folder_follows_the_platform(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / "cache"
-    monkeypatch.delenv(tables.FOLDER_VARIABLE)
+    monkeypatch.delenv(stored_results.FOLDER_VARIABLE)
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder() == tmp_path / "xdg" / "getbit-env"

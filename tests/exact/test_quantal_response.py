@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from getbit_env.exact.matrix_game import new_matrix_game, solve_matrix
-from getbit_env.exact.quantal_response import new_stage_game, solve_stage
+from getbit_env.exact.quantal_response import Selection, new_stage_game, solve_stage_game
 
 
-def solve(payoff):
+def solve(payoff, selection=Selection.PRINCIPAL_BRANCH):
     """`[n_0, ..., n_k, P]` -> the mixtures, the regret told, and the number of paths."""
     players = payoff.shape[-1]
     game = new_stage_game(players, max(payoff.shape[:-1]), payoff[..., 0].size)
     game.choices[:] = payoff.shape[:-1]
     game.averages[0, : payoff.size] = payoff.ravel()
-    regret, paths = solve_stage(game)
+    regret, paths = solve_stage_game(game, selection)
     return [game.chance[game.first[p] : game.first[p + 1]].copy() for p in range(players)], regret, paths
 
 
@@ -72,7 +72,7 @@ def test_the_principal_branch_prefers_what_is_known_of_it():
     assert [mixture.round(6).tolist() for mixture in dilemma] == [[0, 1], [0, 1]]
 
 
-def test_who_is_out_has_one_choice():
+def test_a_player_who_is_out_has_one_choice():
     rng = np.random.default_rng(3)
     payoff = rng.dirichlet(np.ones(3), (4, 3, 1))
     mixtures, regret, _ = solve(payoff)
