@@ -99,7 +99,12 @@ def test_it_is_the_slow_environment(options: dict[str, Any], opponents: Any) -> 
             episode = infos[game]["episode"]
             rounds = slow.envs[game].snapshot()["round"]
             assert episode["l"] == rounds
-            assert infos[game]["game"] == {"win": float(placement == 1), "placement": placement, "opponents": 0}
+            assert infos[game]["game"] == {
+                "win": float(placement == 1),
+                "placement": placement,
+                "length": rounds,
+                "opponents": 0,
+            }
             assert episode["r"] == pytest.approx(slow.total[game])
             assert np.array_equal(seen[game], slow.begin(game))
             if options.get("seat") is not None:

@@ -65,8 +65,8 @@ def test_a_step_of_the_batch_goes_from_own_decision_to_own_decision(name: str, s
         assert not batch.engine.replaced[np.arange(40), batch.seat][~step.terminated].any()
         for k, game in enumerate(step.done):
             episodes += 1
-            lost += step.finish[k] == 2
-            assert step.total[k] == total[game] == pytest.approx(1 if step.finish[k] == 1 else -1 / (variant.players - 1))
+            lost += step.placement[k] == 2
+            assert step.total[k] == total[game] == pytest.approx(1 if step.placement[k] == 1 else -1 / (variant.players - 1))
             assert step.final_observation[k].any()
             total[game] = 0
         assert (total == 0).all(), "rewards come at the end only"
@@ -142,7 +142,7 @@ def test_one_seat_plays_whole_games(options) -> None:
         _, info = env.reset(seed=game)
         over, total = False, 0.0
         while not over:
-            assert env.game.agent_selection == f"player_{info['seat']}"
+            assert env.multi_agent_env.agent_selection == f"player_{info['seat']}"
             action = int(rng.choice(np.flatnonzero(info["action_mask"]))) if game % 2 else int(rng.integers(env.action_space.n))
             illegal = not env.action_masks()[action]
             _, reward, terminated, truncated, info = env.step(action)
@@ -150,13 +150,13 @@ def test_one_seat_plays_whole_games(options) -> None:
             flagged += illegal
             total += reward
             over = terminated or truncated
-        assert total in (1.0, -1 / (env.game.variant.players - 1))
+        assert total in (1.0, -1 / (env.multi_agent_env.variant.players - 1))
         wins += total > 0
         with pytest.raises(RuntimeError, match="call reset"):
             env.step(0)
     assert flagged
     assert wins < games
-    with pytest.raises(ValueError, match="there are 3 other seats, but 2 opponents"):
+    with pytest.raises(ValueError, match="a sequence of 3, one for each; not 2"):
         SingleAgentEnv("getbit/SharksAreWild-v0", ["sharks-random", "sharks-random"], players=4)
     with pytest.raises(ValueError, match="seat is 0 to 1"):
         SingleAgentEnv("getbit/SharksAreWild-v0", seat=2, players=2)
@@ -192,10 +192,9 @@ def test_tournament_and_ratings_take_the_game_by_its_name(tmp_path: Path) -> Non
     assert list(rate(result.matches))[-1] == "sharks-random"
 
 
-def test_an_agent_of_the_other_game_fails_and_says_why() -> None:
-    result = play_match(["sharks-greedy", "random"], TWO, starts=8)
-    assert result.failure is not None
-    assert result.failure.agent == "random"
+def test_an_agent_of_the_other_game_is_refused_before_anything_is_played() -> None:
+    with pytest.raises(ValueError, match="agent 'random' plays Get Bit!, but sharks-2p-level2 is a variant of Sharks are Wild"):
+        play_match(["sharks-greedy", "random"], TWO, starts=8)
 
 
 def test_policies_are_stored_with_their_game(tmp_path: Path) -> None:
