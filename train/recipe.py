@@ -45,8 +45,8 @@ class CommonConfig:
     n_steps: int = option(32, "rounds, or own decisions, of each game in a rollout", least=1, most=10**6)
     batch_size: int = option(8192, "decisions a minibatch", least=2, most=10**9)
     n_epochs: int = option(4, "passes over a rollout", least=1, most=10**4)
-    learning_rate: float = option(1e-3, "of Adam at the start", over=0)
-    learning_rate_end: float = option(3e-4, "and at the end, linear in between", over=0)
+    learning_rate: float = option(1e-3, "of Adam at the start", over=0, most=1e30)
+    learning_rate_end: float = option(3e-4, "and at the end, linear in between", over=0, most=1e30)
     gae_lambda: float = option(0.95, "of the advantages; rewards are not discounted, since games end", least=0, most=1)
     clip_range: float = option(0.2, "range of the policy's ratio", over=0)
     ent_coef: float = option(0.05, "entropy coefficient at the start", least=0)
@@ -149,13 +149,13 @@ def _checked(name: str, kind: Any, value: Any, bounds: Mapping[str, Any]) -> Any
         value = float(value)
     if type(value) is not kind:
         raise ValueError(f"{name} is {'a whole number' if kind is int else 'a number'}, not {value!r:.80}")
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name} is a finite number, not {value}")
     least, most, over = bounds["least"], bounds["most"], bounds["over"]
     if least is not None and value < least:
         raise ValueError(f"{name} is at least {least}, not {value}")
     if most is not None and value > most:
-        raise ValueError(f"{name} is at most {most}, not {value}")
+        raise ValueError(f"{name} is at most {most:,}, not {value!s:.80}")
     if over is not None and value <= over:
         raise ValueError(f"{name} is over {over}, not {value}")
     return value

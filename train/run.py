@@ -44,7 +44,7 @@ from train.card import play_against, write_card
 from train.checkpoints import Progress, load_checkpoint, save_checkpoint
 from train.recipe import Algorithm, DivergedError, Recipe, flag
 from train.records import Records
-from train.run_file import RunFile, read_config
+from train.run_file import RunFile, agents_named, read_config
 
 
 def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) -> Path:
@@ -68,7 +68,7 @@ def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) ->
     folder = Path(folder)
     with owned(folder, "run"):
         if (folder / "config.json").exists():
-            config = read_config(recipe, folder, allow_modules=True)  # these options are the caller's own, or it is refused
+            config = read_config(recipe, folder, allowed=agents_named(dataclasses.asdict(options)))
             if dataclasses.replace(config.options, total_timesteps=options.total_timesteps) != options:
                 raise ValueError(f"{folder} holds a run with other options")
             extend(config, options.total_timesteps, folder)
@@ -266,9 +266,10 @@ def _resume(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any]
     if more:
         said = ", ".join(map(flag, dict.fromkeys(sorted(more))))
         raise ValueError(f"--resume takes every option but --total-timesteps from the run; leave out {said}")
-    read_config(recipe, given.resume, allow_modules=given.allow_modules)  # before anything is written
+    allowed = None if given.allow_modules else ()
+    read_config(recipe, given.resume, allowed=allowed)  # before anything is written
     with owned(given.resume, "run"):
-        config = read_config(recipe, given.resume, allow_modules=given.allow_modules)
+        config = read_config(recipe, given.resume, allowed=allowed)
         extend(config, chosen.get("total_timesteps", config.options.total_timesteps), given.resume)
         _go_on(recipe, config, given.resume, given.quiet)
 

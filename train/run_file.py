@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,13 @@ class RunFile:
         write_json(folder / "config.json", {"recipe": self.recipe, "run": self.run, "config": config, "about": self.about})
 
 
-def read_config(recipe: Recipe, folder: Path, *, allow_modules: bool = False) -> RunFile:
+def read_config(recipe: Recipe, folder: Path, *, allowed: Collection[str] | None = ()) -> RunFile:
     """The configuration of a run.
 
     Args:
         recipe: that trains it.
         folder: of the run.
-        allow_modules: import the agents that it names as `module:attribute`. That runs their code.
+        allowed: the agents that may be named as `module:attribute`, whose code is run; None: all.
 
     Raises:
         ValueError: there is no run in the folder, it is another recipe's, or one of its options is wrong.
@@ -60,8 +60,8 @@ def read_config(recipe: Recipe, folder: Path, *, allow_modules: bool = False) ->
     for name in data["config"].keys() ^ set(known):
         said = f"it has no option {name!r}" if name in known else f"there is no option {name[:80]!r}"
         raise DamagedError(f"{path} is not of this version: {said}")
-    if not allow_modules:
-        for name in _agents_named(data["config"]):
+    for name in agents_named(data["config"]):
+        if allowed is not None and name not in allowed:
             _refuse_code(name, path)
     try:
         options = recipe.config(**data["config"])
@@ -70,7 +70,8 @@ def read_config(recipe: Recipe, folder: Path, *, allow_modules: bool = False) ->
     return RunFile(data["recipe"], options, data["about"], data["run"])
 
 
-def _agents_named(config: Mapping[str, Any]) -> list[str]:
+def agents_named(config: Mapping[str, Any]) -> list[str]:
+    """The names of agents among the options."""
     lists = [config[name] for name in ("eval_opponents", "bots") if isinstance(config.get(name), list)]
     return [name for listed in lists for name in listed if isinstance(name, str)]
 

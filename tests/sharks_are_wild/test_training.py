@@ -231,17 +231,40 @@ def test_idle_rows_of_a_network_change_nothing() -> None:
 
 def test_the_recipe_trains_this_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A smoke test of the command: a few rollouts, a card, an agent that plays."""
-    from train import run, selfplay
+    from train import card, selfplay
 
-    monkeypatch.setattr(run, "CARD_LINES", 8)
+    monkeypatch.setattr(card, "CARD_STARTS", 8)
     folder = tmp_path / "run"
-    command = "--variant sharks-2p-level2-2coins --frames 4096 --games 64 --batch 1024 --tables 4 --network 16 --bots sharks-greedy"
-    command += f" --evaluation-tables sharks-random --evaluation-lines 8 --quiet --output {folder}"
+    command = (
+        "--variant sharks-2p-level2-2coins --total-timesteps 4096 --n-envs 64 --batch-size 1024 --opponent-groups 4 --net-arch 16"
+    )
+    command += f" --eval-starts 8 --quiet --output {folder}"
     selfplay.main(command.split())
-    assert "sharks-random" in (folder / "card.md").read_text()
-    assert json.loads((folder / "config.json").read_text())["about"]["env"] == ID
+    assert "| sharks-careful |" in (folder / "card.md").read_text(), "the bots of the game are there without being named"
+    saved = json.loads((folder / "config.json").read_text())
+    assert saved["about"]["env"] == ID
+    assert saved["config"]["bots"] == ["sharks-random", "sharks-greedy", "sharks-careful"]
     agent = load_agent(str(folder))
     assert play_match([agent, "sharks-random"], "sharks-2p-level2-2coins", starts=8).failure is None
     assert raw_env(variant="sharks-2p-level2-2coins").variant == agent.variant
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--observe", "history"], "--observe: Sharks are Wild has no option 'history'; there are"),
+        (["--observe", "open_hands"], "--observe: open_hands shows what the rules hide from players"),
+        (["--bots", "random"], "--bots: agent 'random' plays Get Bit!, but sharks-2p-level2 is a variant of Sharks are Wild"),
+        (["--eval-opponents", "random"], "--eval-opponents: agent 'random' plays Get Bit!"),
+        (["--reward", "placement"], "--reward is one of 'win', not 'placement'"),
+    ],
+)
+def test_the_recipe_refuses_what_the_game_does_not_have(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from train import selfplay
+
     with pytest.raises(SystemExit):
-        selfplay.main([*command.split()[:-1], str(tmp_path / "other"), "--history"])
+        selfplay.main(["--variant", TWO, "--output", str(tmp_path / "run"), *arguments])
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "run").exists(), "nothing was begun"
