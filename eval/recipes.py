@@ -35,7 +35,7 @@ from getbit_env.match import play_match
 from getbit_env.network import load_network
 
 OURS, SB3 = "train.ppo", "train.selfplay"
-LINES = 2400
+STARTS = 2400
 CURVE = 5  # looks at a run
 
 
@@ -54,7 +54,7 @@ Turn = Callable[[], Took]  # a rollout and its update
 
 
 def turn_of_ppo(threads: int) -> Turn:
-    """Ours."""
+    """Of `train.ppo`."""
     import torch
 
     from train.ppo import Collectors, Config, Learner, workers
@@ -81,7 +81,7 @@ def turn_of_selfplay(threads: int) -> Turn:
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
 
-    from train.selfplay import Config, Run, make_model
+    from train.selfplay import Config, SelfPlay
 
     class Clock(BaseCallback):
         """When a rollout begins and ends."""
@@ -98,17 +98,16 @@ def turn_of_selfplay(threads: int) -> Turn:
             self.ended = time.perf_counter()
 
     config = Config(threads=threads)
-    model = make_model(config)
     folder = tempfile.TemporaryDirectory()
-    run = Run(config, Path(folder.name), model)
-    size = config.games * config.rollout
+    algorithm = SelfPlay(config, Path(folder.name))
+    size = config.n_envs * config.n_steps
     clock = Clock()
 
     def turn() -> Took:
         assert folder.name  # keeps the pool's folder as long as this function
         torch.set_num_threads(threads)
         start = time.perf_counter()
-        model.learn(size, callback=[clock, run.pool], reset_num_timesteps=False)
+        algorithm.model.learn(size, callback=[clock, algorithm.pool], reset_num_timesteps=False)
         collecting = clock.ended - clock.begun
         return Took(size, collecting, time.perf_counter() - start - collecting)
 
@@ -153,7 +152,7 @@ def in_a_process(threads: int, rounds: int) -> dict[str, Any]:
 # --- strength ----------------------------------------------------------------------------------------------------------------
 
 
-def train(recipe: str, seed: int, minutes: float, frames: int, folder: Path) -> list[tuple[float, Path]]:
+def train(recipe: str, seed: int, minutes: float, timesteps: int, folder: Path) -> list[tuple[float, Path]]:
     """Train by a recipe's command on one thread, and stop it when its time is up.
 
     Returns:
@@ -162,7 +161,8 @@ def train(recipe: str, seed: int, minutes: float, frames: int, folder: Path) -> 
     Raises:
         RuntimeError: the command failed.
     """
-    command = [sys.executable, "-m", recipe, "--frames", str(frames), "--seed", str(seed), "--output", str(folder), "--quiet"]
+    command = [sys.executable, "-m", recipe, "--total-timesteps", str(timesteps), "--seed", str(seed)]
+    command += ["--output", str(folder), "--quiet"]
     limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     last, copies = folder / "last.safetensors", list[tuple[float, Path]]()
     start = time.perf_counter()
@@ -186,32 +186,35 @@ def train(recipe: str, seed: int, minutes: float, frames: int, folder: Path) -> 
     return [*copies, (took, last)]
 
 
-def judge(policy: Path, tables: Sequence[str], positions: Positions) -> dict[str, Any]:
-    """The exact gain on a policy, and its wins in one seat against a table of each bot, with 95 % intervals."""
+def judge(policy: Path, opponents: Sequence[str], positions: Positions) -> dict[str, Any]:
+    """The exact gain on a policy, and its wins in one seat against each of these in all others, with 95 % intervals."""
     agent = load_network(policy, "learner")
-    found: dict[str, Any] = {"frames": int(agent.about["frames"]), "gain": exploitability(agent, positions, name="learner").gain}
+    found: dict[str, Any] = {
+        "timesteps": int(agent.about["timesteps"]),
+        "gain": exploitability(agent, positions, name="learner").gain,
+    }
     others = agent.variant.players - 1
-    for table in tables:
-        win = play_match([agent, *[table] * others], agent.variant, starts=LINES, seed=1)["learner"].win
-        found[table] = {"win": win.mean, "low": win.low, "high": win.high}
+    for name in opponents:
+        win = play_match([agent, *[name] * others], agent.variant, starts=STARTS, seed=1)["learner"].win
+        found[name] = {"win": win.mean, "low": win.low, "high": win.high}
     return found
 
 
 def compare(minutes: float, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Train both and judge them: a row for each recipe and seed, as they are ready."""
-    from train.run import Common
+    from train.recipe import CommonConfig
 
-    defaults = Common()
+    defaults = CommonConfig()
     rates = in_a_process(1, 3)["samples_per_second"]
-    positions = Positions(defaults.game)
+    positions = Positions(defaults.played)
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             for recipe in TURNS:
-                frames = round(0.9 * rates[recipe]["all"] * 60 * minutes)  # the rest is for evaluations and checkpoints
-                tqdm.write(f"{recipe}, seed {seed}: {minutes:g} minutes, {frames:,} decisions", file=sys.stderr)
-                copies = train(recipe, seed, minutes, frames, Path(folder) / f"{recipe}-{seed}")
+                timesteps = round(0.9 * rates[recipe]["all"] * 60 * minutes)  # the rest is for evaluations and checkpoints
+                tqdm.write(f"{recipe}, seed {seed}: {minutes:g} minutes, {timesteps:,} decisions", file=sys.stderr)
+                copies = train(recipe, seed, minutes, timesteps, Path(folder) / f"{recipe}-{seed}")
                 curve = [{"minutes": at, **judge(copy, [], positions)} for at, copy in copies]
-                last = judge(copies[-1][1], defaults.evaluation_tables, positions)
+                last = judge(copies[-1][1], defaults.eval_opponents or [], positions)
                 run = {"recipe": recipe, "seed": seed, "minutes": copies[-1][0]}
                 yield {**run, **last, "curve": curve}
 
@@ -237,7 +240,7 @@ def print_strength(rows: Sequence[dict[str, Any]]) -> None:
     print("| --- " * (5 + len(tables)) + "|")
     for row in rows:
         wins = " | ".join(f"{row[name]['win']:.3f} [{row[name]['low']:.3f}, {row[name]['high']:.3f}]" for name in tables)
-        print(f"| {row['recipe']} | {row['seed']} | {row['minutes']:.1f} | {row['frames']:,} | {row['gain']:.4f} | {wins} |")
+        print(f"| {row['recipe']} | {row['seed']} | {row['minutes']:.1f} | {row['timesteps']:,} | {row['gain']:.4f} | {wins} |")
     print("\nExact gain on the way, by minutes:\n")
     for row in rows:
         print(

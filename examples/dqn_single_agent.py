@@ -17,10 +17,10 @@ from stable_baselines3.common.evaluation import evaluate_policy
 def main(arguments: Sequence[str] | None = None) -> DQN:
     """Train, and print the mean payoff before and after."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=40_000)
+    parser.add_argument("--total-timesteps", type=int, default=40_000)
     parser.add_argument("--players", type=int, default=4)
     parser.add_argument("--opponents", default="random", help="a bot, an agent's folder, or module:attribute")
-    parser.add_argument("--games", type=int, default=500, help="games of each evaluation")
+    parser.add_argument("--n-eval-episodes", type=int, default=500, help="games of each evaluation")
     options = parser.parse_args(arguments)
     game = {"players": options.players, "opponents": options.opponents}
     env = make_vec_env("getbit_env:getbit/GetBit-v0", n_envs=4, seed=0, env_kwargs=game)
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> DQN:
         "MlpPolicy",
         env,
         buffer_size=50_000,
-        learning_starts=min(2_000, options.frames // 2),
+        learning_starts=min(2_000, options.total_timesteps // 2),
         batch_size=256,
         learning_rate=5e-4,
         gamma=1.0,
@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> DQN:
     )
     for when in ("before", "after"):
         if when == "after":
-            model.learn(options.frames)
-        payoff, _ = evaluate_policy(model, judge, options.games)
+            model.learn(options.total_timesteps)
+        payoff, _ = evaluate_policy(model, judge, options.n_eval_episodes)
         print(f"{when}: mean payoff {payoff:+.3f} against {options.opponents} (0 is the equal share)")
     return model
 

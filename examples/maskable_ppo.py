@@ -2,7 +2,8 @@
 
     python -m examples.maskable_ppo
 
-`GetBitVecEnv` is a native `VecEnv`: 256 games in one process, masks through `action_masks`, random and counter around the learner.
+`GetBitVecEnv` is a native `VecEnv`: 256 games in one process, masks through `action_masks`. In one half of the games the others
+play at random, in the other half they are `counter`.
 For self-play see `train.selfplay`.
 """
 
@@ -18,11 +19,12 @@ from getbit_env.sb3 import GetBitVecEnv, network_of
 def main(arguments: Sequence[str] | None = None) -> MatchResult:
     """Train, play a match against random players, print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=400_000)
+    parser.add_argument("--total-timesteps", type=int, default=400_000)
     parser.add_argument("--variant", default="4p", help="such as 4p-memory or 2p")
     parser.add_argument("--starts", type=int, default=5040, help="starts of the match, each in all rotations of the seats")
     options = parser.parse_args(arguments)
-    env = GetBitVecEnv(256, ["random", "counter"], variant=options.variant, seed=0)
+    env = GetBitVecEnv(256, variant=options.variant, seed=0)
+    env.set_opponent_groups(["random", "counter"])
     model = MaskablePPO(
         "MlpPolicy",
         env,
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
         seed=0,
         device="cpu",
     )
-    model.learn(options.frames)
+    model.learn(options.total_timesteps)
     others = ["random"] * (env.batch.variant.players - 1)
     result = play_match([network_of(model), *others], options.variant, starts=options.starts)
     print(result)

@@ -17,10 +17,10 @@ from stable_baselines3.common.evaluation import evaluate_policy
 def main(arguments: Sequence[str] | None = None) -> PPO:
     """Train, and print the mean payoff before and after."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=40_000)
+    parser.add_argument("--total-timesteps", type=int, default=40_000)
     parser.add_argument("--players", type=int, default=4)
     parser.add_argument("--opponents", default="random", help="a bot, an agent's folder, or module:attribute")
-    parser.add_argument("--games", type=int, default=500, help="games of each evaluation")
+    parser.add_argument("--n-eval-episodes", type=int, default=500, help="games of each evaluation")
     options = parser.parse_args(arguments)
     game = {"players": options.players, "opponents": options.opponents}
     env = make_vec_env("getbit_env:getbit/GetBit-v0", n_envs=16, seed=0, env_kwargs=game)
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> PPO:
     )
     for when in ("before", "after"):
         if when == "after":
-            model.learn(options.frames)
-        payoff, _ = evaluate_policy(model, judge, options.games, deterministic=False)
+            model.learn(options.total_timesteps)
+        payoff, _ = evaluate_policy(model, judge, options.n_eval_episodes, deterministic=False)
         print(f"{when}: mean payoff {payoff:+.3f} against {options.opponents} (0 is the equal share)")
     return model
 

@@ -28,7 +28,9 @@ def _one_thread() -> Iterator[None]:
 @pytest.mark.parametrize("example", [ppo_single_agent, dqn_single_agent], ids=["ppo", "dqn"])
 @pytest.mark.parametrize("players", [4, 2])
 def test_single_agent_examples_train_and_print_payoffs(example: object, players: int, capsys: pytest.CaptureFixture[str]) -> None:
-    model = example.main(["--frames", "600", "--players", str(players), "--games", "20", "--opponents", "lowest"])  # type: ignore[attr-defined]
+    model = example.main(
+        ["--total-timesteps", "600", "--players", str(players), "--n-eval-episodes", "20", "--opponents", "lowest"]
+    )  # type: ignore[attr-defined]
     assert model.num_timesteps >= 600
     assert model._n_updates > 0
     printed = re.findall(r"(before|after): mean payoff ([+-]\d\.\d{3}) against lowest", capsys.readouterr().out)
@@ -38,7 +40,7 @@ def test_single_agent_examples_train_and_print_payoffs(example: object, players:
 
 @pytest.mark.parametrize("variant", ["4p", "2p-memory"])
 def test_maskable_ppo_ends_in_a_match(variant: str) -> None:
-    result = maskable_ppo.main(["--frames", "8192", "--variant", variant, "--starts", "24"])
+    result = maskable_ppo.main(["--total-timesteps", "8192", "--variant", variant, "--starts", "24"])
     assert result["learner"].seats == 1
     assert result.failure is None
 

@@ -1,9 +1,9 @@
-"""The PPO recipe of our own: advantages by hand, samples of every seat, slopes of the loss, resuming to the byte, learning."""
+"""The PPO recipe of our own: advantages by hand, samples of every seat, gradients of the loss, learning."""
 
 from __future__ import annotations
 
 import csv
-import json
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,8 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from getbit_env.agent_registry import load_agent
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.network import POLICY_FILE
 from train.ppo import (
     ActorCritic,
     Collector,
@@ -25,7 +23,7 @@ from train.ppo import (
     Tanh,
     Weights,
     _advantages,
-    _slopes,
+    _gradients,
     as_agent,
     main,
     new_samples,
@@ -34,23 +32,17 @@ from train.ppo import (
 
 TINY = Config(
     variant="3p-1r-4c-1l",
-    frames=1500,
-    games=16,
-    rollout=8,
-    leg=2,
-    batch=64,
-    epochs=1,
-    network=[8, 8],
-    evaluate=2,
-    evaluation_tables=["random"],
-    evaluation_lines=24,
+    total_timesteps=1500,
+    n_envs=16,
+    n_steps=8,
+    save_freq=2,
+    batch_size=64,
+    n_epochs=1,
+    net_arch=[8, 8],
+    eval_freq=2,
+    eval_opponents=["random"],
+    eval_starts=24,
 )
-
-
-def prepare(folder: Path, config: Config = TINY) -> Path:
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"config": config.__dict__, "about": {"command": "a test"}}))
-    return folder
 
 
 def samples_of(layout: Layout, **columns: Any) -> Samples:
@@ -65,7 +57,7 @@ def samples_of(layout: Layout, **columns: Any) -> Samples:
 def test_advantages_by_hand() -> None:
     """A seat that goes on, one whose game ends and begins again, and one that is out for a while."""
     samples = samples_of(
-        Layout(TINY.game),
+        Layout(TINY.played),
         seat=[0, 1, 2, 0, 1, 0, 1, 2],  # three rounds; seat 2 is out in the second
         reward=[0, 0, -1, 0, 1, 0, 0, 0],
         value=[0.5, 0.25, -0.5, 0.25, 0.5, 0.5, -0.25, 0.125],
@@ -79,13 +71,13 @@ def test_advantages_by_hand() -> None:
 
 
 def test_every_seat_that_had_a_choice_is_a_sample_and_no_other() -> None:
-    config = Config(**{**TINY.__dict__, "variant": "4p-1l", "rollout": 30, "stray": 0.0})
+    config = dataclasses.replace(TINY, variant="4p-1l", n_steps=30, exploring_starts=0.0)
     collector = Collector(config, 16)
     collector.begin(np.random.SeedSequence(0))
     model = ActorCritic(collector.layout, [8])
     samples, _ = collector.collect(model)
     # Played again, round by round, from the actions.
-    engine = Engine(config.game, 16)
+    engine = Engine(config.played, 16)
     engine.seed(np.random.SeedSequence(0).spawn(3)[0])
     engine.start()
     at, lengths = 0, list[int]()
@@ -117,33 +109,33 @@ def test_every_seat_that_had_a_choice_is_a_sample_and_no_other() -> None:
     assert np.allclose(samples.value, value, atol=1e-5)
 
 
-def test_games_go_astray_by_one_seat_and_nothing_is_learnt_from_it_meanwhile() -> None:
-    config = Config(**{**TINY.__dict__, "variant": "4p", "rollout": 4, "stray": 1.0})
+def test_one_seat_explores_first_and_nothing_is_learnt_from_it_meanwhile() -> None:
+    config = dataclasses.replace(TINY, variant="4p", n_steps=4, exploring_starts=1.0)
     collector = Collector(config, 400)
     torch.manual_seed(0)
     model = ActorCritic(collector.layout, [8])
     with torch.no_grad():
         model.policy[-1].bias[0] += 20  # plays the lowest card if it can
     collector.begin(np.random.SeedSequence(0))
-    rounds, strays = collector._rounds_astray.copy(), collector._strays.copy()
-    assert np.array_equal(strays // 4, np.arange(400))
+    rounds, explorers = collector._exploring_rounds.copy(), collector._explorers.copy()
+    assert np.array_equal(explorers // 4, np.arange(400))
     assert np.bincount(rounds, minlength=9)[1:9].min() > 20, "each number of rounds that no game ends in"
     samples, advantage = collector.collect(model)
     assert len(samples.seat) == len(advantage)
     assert np.array_equal(np.bincount(samples.seat // 4, minlength=400), 4 * np.maximum(4 - rounds, 0)), "all are in yet"
-    # Astray for one round: then the other players have laid their lowest cards, who strays any one.
+    # Exploration for one round: then the other players have laid their lowest cards, the explorer any one.
     collector.begin(np.random.SeedSequence(0))
-    collector._rounds_astray[:] = 1
+    collector._exploring_rounds[:] = 1
     samples, _ = collector.collect(model)
     assert samples.seat[:1600].tolist() == list(range(1600))
     hands = collector.layout.field(samples.seen[:1600], "hand")[collector.layout.mine(samples.seen[:1600])]
-    strayed = np.isin(np.arange(1600), collector._strays)
-    assert (hands[~strayed] == [0, 1, 1, 1, 1]).all()
-    assert np.abs((1 - hands[strayed]).mean(0) - 0.2).max() < 4 * (0.16 / 400) ** 0.5
+    explored = np.isin(np.arange(1600), collector._explorers)
+    assert (hands[~explored] == [0, 1, 1, 1, 1]).all()
+    assert np.abs((1 - hands[explored]).mean(0) - 0.2).max() < 4 * (0.16 / 400) ** 0.5
 
 
 def test_choices_are_drawn_from_the_policy() -> None:
-    config = Config(**{**TINY.__dict__, "rollout": 1, "stray": 0.0})
+    config = dataclasses.replace(TINY, n_steps=1, exploring_starts=0.0)
     collector = Collector(config, 4000)
     torch.manual_seed(0)
     model = ActorCritic(collector.layout, [8])
@@ -164,7 +156,7 @@ def test_tanh_is_that_of_torch() -> None:
     assert torch.allclose(slope, wanted, atol=1e-6)
 
 
-def test_slopes_are_those_of_the_loss_written_down() -> None:
+def test_gradients_are_those_of_the_loss_written_down() -> None:
     """Against automatic differentiation of the formulas, at samples of which a part is outside the range of the ratio."""
     rng = np.random.default_rng(0)
     size, actions = 200, 4
@@ -172,7 +164,7 @@ def test_slopes_are_those_of_the_loss_written_down() -> None:
     legal[np.arange(size), rng.integers(actions, size=size)] = True
     action = (rng.random((size, actions)) * legal).argmax(1)
     before = rng.normal(-1.2, 0.4, size).astype(np.float32)
-    samples = samples_of(Layout(TINY.game), legal=legal, action=action, log_probability=before)
+    samples = samples_of(Layout(TINY.played), legal=legal, action=action, log_probability=before)
     advantage, target = rng.normal(size=(2, size)).astype(np.float32)
     logits = torch.tensor(rng.normal(size=(size, actions)), dtype=torch.float32, requires_grad=True)
     value = torch.tensor(rng.normal(size=(size, 1)), dtype=torch.float32, requires_grad=True)
@@ -193,7 +185,7 @@ def test_slopes_are_those_of_the_loss_written_down() -> None:
     wanted = torch.autograd.grad(-gain + 0.5 * square - 0.07 * entropy + 0.3 * kl, (logits, value))
 
     of_logits, of_value, logged = np.ones((size, actions), np.float32), np.ones((size, 1), np.float32), np.zeros(4)
-    _slopes(
+    _gradients(
         logits.detach().numpy(),
         value.detach().numpy(),
         samples,
@@ -212,8 +204,8 @@ def test_slopes_are_those_of_the_loss_written_down() -> None:
 
 @pytest.mark.parametrize("reference", ["refreshed", "average"])
 def test_the_reference_follows_the_policy(reference: str) -> None:
-    config = Config(**{**TINY.__dict__, "reference": reference, "refresh": 4})
-    learner = Learner(config, Layout(config.game))
+    config = dataclasses.replace(TINY, reference=reference, reference_period=4)
+    learner = Learner(config, Layout(config.played))
     start = learner.reference[0].weight.clone()
     with torch.no_grad():
         learner.model.policy[0].weight += 1
@@ -225,71 +217,38 @@ def test_the_reference_follows_the_policy(reference: str) -> None:
     assert distances == pytest.approx(wanted, abs=1e-5)
 
 
-class CrashError(Exception):
-    pass
-
-
-def test_a_run_that_crashed_goes_on_as_if_it_had_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = train(TINY, prepare(tmp_path / "whole"), quiet=True)
-    update, updates = Learner.update, 0
-
-    def crash(learner: Learner, *arguments: Any) -> dict[str, float]:
-        nonlocal updates
-        updates += 1
-        if updates == 4:  # the second of the second leg
-            raise CrashError
-        return update(learner, *arguments)
-
-    monkeypatch.setattr(Learner, "update", crash)
-    folder = prepare(tmp_path / "crashed")
-    with pytest.raises(CrashError):
-        train(TINY, folder, quiet=True)
-    monkeypatch.setattr(Learner, "update", update)
-    train(TINY, folder, quiet=True)
-    for name in (POLICY_FILE, "last.safetensors"):
-        one, two = load_file(folder / name), load_file(whole / name)
-        assert one.keys() == two.keys()
-        assert all(np.array_equal(one[key], two[key]) for key in one)
-    with (folder / "metrics.csv").open() as one, (whole / "metrics.csv").open() as two:
-        for a, b in zip(csv.DictReader(one), csv.DictReader(two), strict=True):
-            assert {k: v for k, v in a.items() if k != "seconds"} == {k: v for k, v in b.items() if k != "seconds"}
-    assert "| random |" in (folder / "card.md").read_text()
-    load_agent(str(folder))
-
-
 def test_a_run_is_the_same_whatever_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("train.ppo.SHARE", 6)
     monkeypatch.setattr("train.ppo.PART", 24)
     one, two = (
-        load_file(train(config, prepare(tmp_path / str(config.threads), config), quiet=True) / "last.safetensors")
-        for config in (TINY, Config(**{**TINY.__dict__, "threads": 2}))
+        load_file(train(config, tmp_path / str(config.threads), quiet=True) / "last.safetensors")
+        for config in (TINY, dataclasses.replace(TINY, threads=2))
     )
     assert all(np.array_equal(one[key], two[key]) for key in one)
 
 
 def test_it_learns(tmp_path: Path) -> None:
-    config = Config(
-        **{
-            **TINY.__dict__,
-            "frames": 240_000,
-            "games": 256,
-            "temperature": 1.0,
-            "refresh": 5,
-            "rollout": 16,
-            "batch": 2048,
-            "epochs": 4,
-            "network": [32, 32],
-        }
+    config = dataclasses.replace(
+        TINY,
+        total_timesteps=240_000,
+        n_envs=256,
+        temperature=1.0,
+        reference_period=5,
+        n_steps=16,
+        batch_size=2048,
+        n_epochs=4,
+        net_arch=[32, 32],
+        eval_starts=600,
+        eval_freq=100,
     )
-    config = Config(**{**config.__dict__, "evaluation_lines": 600, "evaluate": 100})
-    folder = train(config, prepare(tmp_path / "run", config), quiet=True)
+    folder = train(config, tmp_path / "run", quiet=True)
     with (folder / "evaluation.csv").open() as file:
         last = list(csv.DictReader(file))[-1]
     assert float(last["low"]) > 1 / 3 + 0.03, "surely above the equal share"
 
 
 def test_the_saved_policy_is_the_average_at_a_temperature() -> None:
-    learner = Learner(Config(**{**TINY.__dict__, "temperature": 2.0}), Layout(TINY.game))
+    learner = Learner(dataclasses.replace(TINY, temperature=2.0), Layout(TINY.played))
     with torch.no_grad():
         learner.reference[-1].bias += torch.tensor([0.0, 1.0, -1.0, 0.5])
     seen = np.random.default_rng(0).integers(0, 2, (50, learner.layout.size)).astype(np.float32)
@@ -302,9 +261,9 @@ def test_the_saved_policy_is_the_average_at_a_temperature() -> None:
     ("arguments", "message"),
     [
         (["--reference", "best"], "--reference is one of none, refreshed, average, not best"),
-        (["--stray", "1.5"], "--stray is a share, 0 to 1, not 1.5"),
+        (["--exploring-starts", "1.5"], "--exploring-starts is at most 1, not 1.5"),
         (["--temperature", "0"], "--temperature is over 0, not 0.0"),
-        (["--variant", "sharks-2p-level1"], "sharks-2p-level1 is played in turns, this recipe is for Get Bit!"),
+        (["--variant", "sharks-2p-level1"], "sharks-2p-level1 is no variant of Get Bit!, for which this recipe is"),
     ],
 )
 def test_nonsense_is_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from eval import recipes
 
 WIN = {"win": 0.5, "low": 0.4, "high": 0.6}
-ROW = {"recipe": "train.ppo", "seed": 3, "minutes": 1.5, "frames": 1000, "gain": 0.25, "random": WIN, "curve": []}
+ROW = {"recipe": "train.ppo", "seed": 3, "minutes": 1.5, "timesteps": 1000, "gain": 0.25, "random": WIN, "curve": []}
 
 
 def broken_off(minutes: float, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.logger import KVWriter, Logger
+from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.vec_env import VecEnvWrapper, VecMonitor, VecNormalize
 
 import getbit_env
 from getbit_env.agent_registry import load_agent
 from getbit_env.core.agent import Agent
 from getbit_env.get_bit.observations import Layout
-from getbit_env.sb3 import GetBitVecEnv
+from getbit_env.network import load_network
+from getbit_env.sb3 import GetBitVecEnv, OpponentPool, WinRate, network_of
+from getbit_env.sb3.sharks_are_wild import SharksAreWildVecEnv
 from getbit_env.single_agent.batch import SingleAgentBatch
 
 
@@ -99,7 +107,12 @@ def test_it_is_the_slow_environment(options: dict[str, Any], opponents: Any) -> 
             episode = infos[game]["episode"]
             rounds = slow.envs[game].snapshot()["round"]
             assert episode["l"] == rounds
-            assert infos[game]["game"] == {"win": float(placement == 1), "placement": placement, "opponents": 0}
+            assert infos[game]["game"] == {
+                "win": float(placement == 1),
+                "placement": placement,
+                "length": rounds,
+                "opponents": 0,
+            }
             assert episode["r"] == pytest.approx(slow.total[game])
             assert np.array_equal(seen[game], slow.begin(game))
             if options.get("seat") is not None:
@@ -317,3 +330,206 @@ def test_maskable_ppo_learns_with_monitor_and_evaluation_is_saved_and_loaded(tmp
     two, _ = again.predict(seen, action_masks=masks, deterministic=True)
     assert np.array_equal(one, two)
     assert masks[np.arange(64), one].all()
+
+
+# --- what is exported, and the callbacks ---------------------------------------------------------------------------------------
+
+
+def model_of(env: Any, algorithm: Any = MaskablePPO, policy: str = "MlpPolicy", **options: Any) -> Any:
+    defaults = {"n_steps": 16, "batch_size": 64, "n_epochs": 2, "seed": 0, "device": "cpu", "learning_rate": 1e-2}
+    return algorithm(policy, env, **{**defaults, **options})
+
+
+def assert_plays_alike(model: Any, games: GetBitVecEnv, normalize: VecNormalize | None = None) -> None:
+    """The exported policy and the model, on games that neither has seen."""
+    agent, seen, far = network_of(model), games.reset(), 0.0
+    for _ in range(12):
+        masks = games.action_masks()
+        shown = seen if normalize is None else normalize.normalize_obs(seen)
+        tensor, _ = model.policy.obs_to_tensor(shown)
+        with torch.no_grad():
+            wanted = model.policy.get_distribution(tensor, masks).distribution.probs.numpy()
+        got = agent.probabilities(seen, masks.astype(np.int8))
+        assert np.abs(got - wanted).max() < 1e-5
+        far = max(far, float(np.ptp(got[:, :2], axis=0).max()))
+        seen, *_ = games.step(masks.argmax(1))
+    assert far > 0.05, "policies that differ from seat to seat, or the test would tell little"
+
+
+@pytest.mark.parametrize("wrappers", [[], [VecMonitor], [VecNormalize], [VecMonitor, VecNormalize], [VecNormalize, VecMonitor]])
+def test_what_is_exported_is_what_was_trained(wrappers: list[Any], tmp_path: Path) -> None:
+    env: Any = GetBitVecEnv(32, "random", seed=1, history=True)
+    for wrapper in wrappers:
+        env = wrapper(env)
+    opponents = OpponentPool(str(tmp_path / "pool"), opponent_groups=4, snapshot_freq=2)
+    evaluation = WinRate(["random"], eval_freq=2, starts=24, save_best=str(tmp_path / "best.safetensors"))
+    model = model_of(env).learn(32 * 16 * 4, callback=[opponents, evaluation])
+    assert_plays_alike(model, GetBitVecEnv(32, "random", seed=5, history=True), model.get_vec_normalize_env())
+    assert load_network(tmp_path / "best.safetensors", "best").about["score"] == f"{evaluation.best:.4f}"
+    assert len(list((tmp_path / "pool").iterdir())) == 2
+    assert set(opponents.results) <= {"latest", "earlier", "000000", "000002", "random", "lowest", "highest", "counter"}
+    assert opponents.lengths
+    assert min(opponents.lengths) >= 1
+
+
+def test_clipping_of_vec_normalize_is_folded_in_too() -> None:
+    """An entry that was never seen has so small a variance that the first time it is seen it is clipped."""
+    env = VecNormalize(GetBitVecEnv(32, "random", seed=1), clip_obs=0.7)
+    model = model_of(env).learn(32 * 16)
+    assert np.abs(env.normalize_obs(np.ones((1, env.observation_space.shape[0]), np.float32))).max() == pytest.approx(0.7)
+    assert_plays_alike(model, GetBitVecEnv(32, "random", seed=5), env)
+
+
+class Doubled(VecEnvWrapper):
+    """Shows twice of everything."""
+
+    def reset(self) -> Any:
+        return 2 * self.venv.reset()  # type: ignore[operator]
+
+    def step_wait(self) -> Any:
+        seen, *rest = self.venv.step_wait()
+        return 2 * seen, *rest  # type: ignore[operator]
+
+
+class OwnExtractor(FlattenExtractor):
+    pass
+
+
+def test_what_can_not_be_exported_is_refused(tmp_path: Path) -> None:
+    env = GetBitVecEnv(8, "random", seed=1)
+    for options, message in [
+        (
+            {"policy_kwargs": {"activation_fn": torch.nn.ReLU}},
+            "not Linear, ReLU, Linear, ReLU; give the model policy_kwargs",
+        ),
+        ({"policy_kwargs": {"features_extractor_class": OwnExtractor}}, "the features extractor OwnExtractor"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            network_of(model_of(env, **options))
+    with pytest.raises(ValueError, match="the model sees other observations than the game shows, through Doubled"):
+        network_of(model_of(Doubled(env)).learn(128))
+    with pytest.raises(ValueError, match="VecNormalize twice"):
+        network_of(model_of(VecNormalize(VecNormalize(env))))
+    with pytest.raises(ValueError, match="only an MlpPolicy of PPO, A2C or MaskablePPO can be played with NumPy, not DQNPolicy"):
+        network_of(DQN("MlpPolicy", env, device="cpu", buffer_size=100))
+    model = model_of(env)
+    model.save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"the model has no environment, .* MaskablePPO\.load\(path, env=\.\.\.\)"):
+        network_of(MaskablePPO.load(tmp_path / "model", device="cpu"))
+    with torch.no_grad():
+        model.policy.action_net.bias[0] = float("nan")
+    with pytest.raises(ValueError, match="weights that are NaN or infinite after 0 timesteps"):
+        network_of(model)
+
+
+def test_a_policy_that_was_trained_without_masks_is_exported() -> None:
+    model = model_of(make_vec_env("getbit_env:getbit/GetBit-v0", 4), PPO).learn(64)
+    seen = np.random.default_rng(0).integers(0, 2, (20, model.observation_space.shape[0])).astype(np.float32)
+    with torch.no_grad():
+        wanted = model.policy.get_distribution(torch.as_tensor(seen)).distribution.probs.numpy()
+    assert np.abs(network_of(model).probabilities(seen, np.ones((20, 5), np.int8)) - wanted).max() < 1e-5
+
+
+class Recorder(KVWriter):
+    """Keeps what is logged, as a logger's output."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[int, str]] = []
+
+    def write(self, key_values: dict[str, Any], key_excluded: Any, step: int = 0) -> None:  # noqa: ARG002
+        self.kept += [(step, name) for name in key_values]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("eval_freq", "log_interval"), [(1, 4), (3, 4), (3, 1)])
+def test_every_evaluation_is_logged_at_the_step_at_which_it_was_measured(eval_freq: int, log_interval: int) -> None:
+    model, written = model_of(GetBitVecEnv(8, "random", seed=1)), Recorder()
+    model.set_logger(Logger(None, [written]))
+    model.learn(128 * 12, callback=WinRate(["random"], eval_freq=eval_freq, starts=8), log_interval=log_interval)
+    steps = [step for step, name in written.kept if name == "eval/win_random"]
+    assert steps == [128 * k for k in range(eval_freq, 13, eval_freq)]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda _: WinRate(["sharks-random", "random"]),
+            "agent 'sharks-random' plays Sharks are Wild, but 4p is a variant of Get Bit!",
+        ),
+        (lambda _: WinRate(["nobody"]), "no agent 'nobody'"),
+        (lambda _: WinRate([]), "opponents names at least one agent"),
+        (lambda _: WinRate("random"), "agents are given as a list of names"),
+        (lambda _: WinRate(eval_freq=0), "eval_freq is a whole number from 1 on, not 0"),
+        (lambda path: OpponentPool(path, bots=["sharks-random"]), "agent 'sharks-random' plays Sharks are Wild"),
+        (lambda path: OpponentPool(path, opponent_groups=3), "8 games can't be shared equally by opponent_groups=3"),
+        (lambda path: OpponentPool(path, opponent_groups=0), "opponent_groups is a whole number from 1 on, not 0"),
+        (lambda path: OpponentPool(path, latest_share=0.8, bot_share=0.8), "add up to 1 at most"),
+        (lambda path: OpponentPool(path, sampling="best"), "sampling is one of 'latest', 'uniform', 'prioritised', not 'best'"),
+    ],
+)
+def test_callbacks_refuse_nonsense_before_training(make: Any, message: str, tmp_path: Path) -> None:
+    model = model_of(GetBitVecEnv(8, "random", seed=1))
+    with pytest.raises(ValueError, match=message):
+        model.learn(128, callback=make(tmp_path / "pool"))
+    assert model.num_timesteps == 0
+    assert not (tmp_path / "pool").exists()
+
+
+def test_an_opponent_that_fails_is_no_win() -> None:
+    model = model_of(GetBitVecEnv(8, "random", seed=1))
+    with pytest.raises(RuntimeError, match=r"no evaluation against tests.test_sb3:Failing: .* failed: .*gone"):
+        model.learn(128, callback=WinRate(["tests.test_sb3:Failing"], eval_freq=1, starts=8))
+
+
+class Failing(Marked):
+    def __init__(self) -> None:
+        super().__init__("failing")
+
+    def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        raise OSError("gone")
+
+
+def test_no_win_rate_is_told_while_no_game_has_ended(tmp_path: Path) -> None:
+    """Until then all that can be known are losses: of seven players many are out before the first one has won."""
+    env = GetBitVecEnv(64, "random", variant="7p-half", seed=1)
+    pool = OpponentPool(tmp_path, opponent_groups=2, latest_share=0.5, bot_share=0.5, bots=["random"])
+    model = model_of(env, n_steps=40)
+    model.learn(64 * 40, callback=pool)
+    assert pool.lengths, "episodes ended"
+    assert not pool.results
+    model.learn(64 * 40 * 3, callback=pool, reset_num_timesteps=False)
+    assert 0 < np.mean([win for wins in pool.results.values() for win in wins]) < 0.5
+
+
+# --- calls that make no sense ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [GetBitVecEnv, SharksAreWildVecEnv])
+def test_calls_that_make_no_sense_are_refused(make: Any) -> None:
+    env = make(2)
+    with pytest.raises(RuntimeError, match=r"call reset\(\) before step\(\)"):
+        env.step(np.zeros(2, np.int64))
+    with pytest.raises(RuntimeError, match=r"call reset\(\) before action_masks\(\)"):
+        env.action_masks()
+    seen = env.reset().copy()
+    for wrong in (np.zeros(2), np.full(2, np.nan), np.zeros(2, bool), [0.0, 1.0], np.array(["0", "0"]), np.zeros((2, 1), int), 0):
+        with pytest.raises(ValueError, match=r"actions are 2 whole numbers 0\.\."):
+            env.step(wrong)
+    assert np.array_equal(env.batch.observation, seen), "nothing happened"
+    env.step([0, 1])
+    for options in ({"line": [0, 1, 2, 3]}, [{}, {"line": [0, 1, 2, 3]}]):
+        with pytest.raises(ValueError, match="the games take no options of a reset"):
+            env.set_options(options)
+    env.set_options()
+    env.set_options({})
+    for wrong in (0, -1, 1.5, True, "3"):
+        with pytest.raises(ValueError, match="max_cycles is a whole number from 1 on, or None"):
+            make(2, max_cycles=wrong)
+        with pytest.raises(ValueError, match="max_cycles is a whole number from 1 on, or None"):
+            env.set_attr("max_cycles", wrong)
+    for wrong in (True, 1.0, "1", 9):
+        with pytest.raises(ValueError, match="seat is 0 to"):
+            env.set_attr("seat", wrong)

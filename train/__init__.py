@@ -1,7 +1,17 @@
 """Training recipes, run from a checkout: `python -m train.selfplay --help`."""
 
 import os
+import sys
 
 # Before NumPy and torch are imported: small networks run slower on two threads, and much slower beside another busy process.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
+
+from getbit_env.command_line import need  # noqa: E402 - it imports NumPy
+
+try:
+    need("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "tqdm", "matplotlib")
+except ValueError as error:
+    if sys.argv[0] == "-m":  # Python is looking for the module of `python -m train.selfplay`
+        sys.exit(f"python -m train: error: {error}")
+    raise ImportError(str(error)) from error

@@ -12,8 +12,7 @@ What the folder of a run holds, and how a run is resumed, is said in `train.run`
 from __future__ import annotations
 
 import copy
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -25,28 +24,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils.tensorboard import SummaryWriter
-from tqdm import tqdm
 
 from getbit_env.core.compiled import kernel
 from getbit_env.core.streams import game_streams, random_bits
-from getbit_env.game_registry import game_of
 from getbit_env.get_bit import ID
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.network import POLICY_FILE, NetworkAgent, save_network
-from train.run import (
-    Common,
-    append_evaluation,
-    append_row,
-    command,
-    interruptible,
-    load_checkpoint,
-    option,
-    play_tables,
-    save_checkpoint,
-    write_card,
-)
+from getbit_env.network import NetworkAgent
+from train import run
+from train.recipe import CommonConfig, Recipe, option
 
 REFERENCES = ("none", "refreshed", "average")
 SHARE = 256  # games that a thread plays at once
@@ -56,24 +42,32 @@ Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: 
 
 
 @dataclass(frozen=True)
-class Config(Common):
+class Config(CommonConfig):
     """Every option of a run."""
 
-    frames: int = option(20_000_000, "decisions to train on")
-    games: int = option(512, "games at a time")
-    evaluate: int = option(64, "rollouts between evaluations")
-    entropy: float = option(0.05, "entropy coefficient at the start")
-    entropy_end: float = option(0.005, "and at the end, linear in between")
+    total_timesteps: int = option(20_000_000, "decisions to train on", least=1, most=10**12)
+    n_envs: int = option(512, "games at a time", least=1, most=10**6)
+    eval_freq: int = option(64, "rollouts between evaluations", least=1)
+    ent_coef: float = option(0.05, "entropy coefficient at the start", least=0)
+    ent_coef_end: float = option(0.005, "and at the end, linear in between", least=0)
     reference: str = option("average", "what the policy is held to: none, refreshed, or average (of its own weights)")
-    kl: float = option(0.1, "coefficient of the KL divergence of the policy from the reference")
-    refresh: int = option(50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back")
-    value: float = option(0.5, "coefficient of the value loss")
-    stray: float = option(0.5, "share of the games in which at first one seat plays at random, for a random number of rounds")
-    temperature: float = option(1.6, "by which logits are divided in the policy that is saved: softer play is less exploitable")
-    threads: int = option(1, "threads that share out the work; what comes of it does not depend on their number")
+    kl_coef: float = option(0.1, "coefficient of the KL divergence of the policy from the reference", least=0)
+    reference_period: int = option(
+        50, "refreshed: rollouts between refreshes; average: rollouts that it reaches back", least=1, most=10**9
+    )
+    vf_coef: float = option(0.5, "coefficient of the value loss", least=0)
+    exploring_starts: float = option(
+        0.5, "share of the games in which one seat first plays at random, for a random number of rounds", least=0, most=1
+    )
+    temperature: float = option(
+        1.6, "by which logits are divided in the policy that is saved: softer play is less exploitable", over=0
+    )
+    threads: int = option(
+        1, "threads that share out the work; what comes of it does not depend on their number", least=1, most=1024
+    )
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
+        """Check every option.
 
         Raises:
             ValueError: with what is wrong.
@@ -81,12 +75,10 @@ class Config(Common):
         super().__post_init__()
         if self.reference not in REFERENCES:
             raise ValueError(f"--reference is one of {', '.join(REFERENCES)}, not {self.reference}")
-        if self.temperature <= 0:
-            raise ValueError(f"--temperature is over 0, not {self.temperature}")
-        if not 0 <= self.stray <= 1:
-            raise ValueError(f"--stray is a share, 0 to 1, not {self.stray}")
-        if game_of(self.game).id != ID:
-            raise ValueError(f"{self.game} is played in turns, this recipe is for Get Bit!; python -m train.selfplay learns both")
+        if self.game.id != ID:
+            raise ValueError(
+                f"{self.variant} is no variant of Get Bit!, for which this recipe is; python -m train.selfplay learns both"
+            )
 
 
 # --- the policy --------------------------------------------------------------------------------------------------------------
@@ -137,13 +129,13 @@ class ActorCritic(nn.Module):
         self.value = tanh_layers([layout.size, *widths, 1], 1.0)
 
 
-def as_agent(policy: nn.Module, layout: Layout, frames: int, temperature: float = 1.0, name: str = "learner") -> NetworkAgent:
+def as_agent(policy: nn.Module, layout: Layout, timesteps: int, temperature: float = 1.0, name: str = "learner") -> NetworkAgent:
     """A policy as it is now, played at a temperature."""
     linear = [layer for layer in policy.modules() if isinstance(layer, nn.Linear)]
     layers = [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
     for array in layers[-1]:
         array /= np.float32(temperature)
-    return NetworkAgent(layers, layout.variant, layout.options, name=name, about={"frames": str(frames)})
+    return NetworkAgent(layers, layout.variant, layout.options, name=name, about={"timesteps": str(timesteps)})
 
 
 # --- a rollout ---------------------------------------------------------------------------------------------------------------
@@ -181,21 +173,21 @@ def _look(
     observation: NDArray[np.float32],
     mask: NDArray[np.int8],
     alive: int,
-    astray: NDArray[np.bool_],
+    explored: NDArray[np.bool_],
     samples: Samples,
     start: int,
     seen: NDArray[np.float32],
 ) -> tuple[int, int]:
-    """Note what those see who have a choice, for the network and as samples from `start` on: games that are not astray first.
+    """Note what the seats that have a choice see, for the network and as samples from `start` on: games without exploration first.
 
     Returns:
         Ends of the samples to learn from, and of all.
     """
     i = stop = start
-    players = observation.shape[0] // len(astray)
-    for off in (False, True):
+    players = observation.shape[0] // len(explored)
+    for exploring in (False, True):
         for n in range(observation.shape[0]):
-            if observation[n, alive] != 0 and astray[n // players] == off:
+            if observation[n, alive] != 0 and explored[n // players] == exploring:
                 samples.seat[i] = n
                 for d in range(observation.shape[1]):
                     seen[i - start, d] = observation[n, d]
@@ -203,7 +195,7 @@ def _look(
                 for a in range(mask.shape[1]):
                     samples.legal[i, a] = mask[n, a]
                 i += 1
-        stop = stop if off else i
+        stop = stop if exploring else i
     return stop, i
 
 
@@ -214,24 +206,24 @@ def _choose(
     start: int,
     streams: NDArray[np.uint64],
     counter: np.uint64,
-    strays: NDArray[np.bool_],
+    explores: NDArray[np.bool_],
     actions: NDArray[np.int64],
 ) -> None:
-    """Draw an action for each sample from `start` on, by the policy, or of all legal ones alike for seats that stray.
+    """Draw an action for each sample from `start` on, by the policy, or of all legal ones alike for seats that explore.
 
     Args:
-        logits: `[B, A]`, overwritten for seats that stray.
+        logits: `[B, A]`, overwritten for seats that explore.
         samples: the actions and their probabilities are noted there.
         start: the first of B samples.
         streams: `[N]`, of the seats.
         counter: numbers drawn so far from each.
-        strays: `[N]`.
+        explores: `[N]`.
         actions: `[N]`, those of the seats of these samples are overwritten.
     """
     for b in range(logits.shape[0]):
         i = start + b
         n = samples.seat[i]
-        if strays[n]:
+        if explores[n]:
             logits[b] = 0
         top = np.float32(-np.inf)
         for a in range(logits.shape[1]):
@@ -293,52 +285,53 @@ class Collector:
     """
 
     def __init__(self, config: Config, games: int) -> None:
-        self.config, players = config, config.game.players
-        self.engine = Engine(config.game, games, options=config.options, reward=config.reward)
+        self.config, players = config, config.played.players
+        self.engine = Engine(config.played, games, options=config.observed, reward=str(config.reward))
         self.layout = self.engine.layout
         self.lengths: list[int] = []
-        self._samples = new_samples(games * players * (config.rollout + 1), self.layout)
+        self._samples = new_samples(games * players * (config.n_steps + 1), self.layout)
         self._seen = np.zeros((games * players, self.layout.size), np.float32)
         self._actions = np.zeros((games, players), np.int64)
         self._nothing_when_out = np.ones(games, np.uint8)
-        self._strays = np.zeros(games, np.int64)  # the seat that plays at random
-        self._rounds_astray = np.zeros(games, np.int64)
+        self._explorers = np.zeros(games, np.int64)  # the seat that plays at random
+        self._exploring_rounds = np.zeros(games, np.int64)
 
     def begin(self, seed: np.random.SeedSequence) -> None:
         """Begin all games anew."""
-        of_games, of_actions, of_strays = seed.spawn(3)
+        of_games, of_actions, of_explorers = seed.spawn(3)
         self.engine.seed(of_games)
         self._streams = game_streams(of_actions, self._actions.size)
         self._counter = 0
-        self._rng = np.random.default_rng(of_strays)
+        self._rng = np.random.default_rng(of_explorers)
         self._start(np.ones(self.engine.size, np.uint8))
 
     def _start(self, begin: NDArray[np.uint8]) -> None:
         """Begin games.
 
-        Who plays against this policy to win leads it to where it would not come by itself. So that it learns what to do there, some
-        games go astray first, for less than the rounds of the shortest game.
+        A best response leads this policy to positions to which it would not come by itself. So that it learns what to do there,
+        some games begin with exploration, for less than the rounds of the shortest game.
         """
         self.engine.start(begin)
-        began, game = np.flatnonzero(begin), self.config.game
+        began, game = np.flatnonzero(begin), self.config.played
         rounds = self._rng.integers(1, game.least_rounds, len(began))
-        self._rounds_astray[began] = np.where(self._rng.random(len(began)) < self.config.stray, rounds, 0)
-        self._strays[began] = began * game.players + self._rng.integers(game.players, size=len(began))
+        self._exploring_rounds[began] = np.where(self._rng.random(len(began)) < self.config.exploring_starts, rounds, 0)
+        self._explorers[began] = began * game.players + self._rng.integers(game.players, size=len(began))
 
     def _observe(self, start: int) -> tuple[Tensor, int, NDArray[np.bool_]]:
         """See the games, and note it in samples from `start` on.
 
         Returns:
-            What those see who have a choice; the end of the samples to learn from; and the games that are astray, `[G]`, whose
+            What the seats that have a choice see; the end of the samples to learn from; and the games in which a seat explores,
+            `[G]`, whose
             samples stand behind the others and are overwritten by those of the next round.
         """
         engine = self.engine
         engine.observe(self._nothing_when_out)
-        astray = engine.state.rounds < self._rounds_astray
+        explored = engine.state.rounds < self._exploring_rounds
         observation, mask = engine.observation.reshape(self._actions.size, -1), engine.action_mask.reshape(self._actions.size, -1)
         # A robot is in front of the line as long as there is a line, so whoever sees anything has this entry.
-        stop, end = _look(observation, mask, self.layout.view.limb, astray, self._samples, start, self._seen)
-        return torch.from_numpy(self._seen[: end - start]), stop, astray
+        stop, end = _look(observation, mask, self.layout.view.limb, explored, self._samples, start, self._seen)
+        return torch.from_numpy(self._seen[: end - start]), stop, explored
 
     @torch.no_grad()
     def collect(self, model: ActorCritic) -> tuple[Samples, NDArray[np.float32]]:
@@ -349,15 +342,15 @@ class Collector:
         """
         engine, samples, stop = self.engine, self._samples, 0
         self.lengths.clear()
-        for _ in range(self.config.rollout):
+        for _ in range(self.config.n_steps):
             start = stop
-            seen, stop, astray = self._observe(start)
+            seen, stop, explored = self._observe(start)
             samples.value[start:stop] = model.value(seen[: stop - start]).squeeze(1).numpy()
             self._counter += 1
-            strays = np.zeros(self._actions.size, np.bool_)
-            strays[self._strays[astray]] = True
+            explores = np.zeros(self._actions.size, np.bool_)
+            explores[self._explorers[explored]] = True
             actions = self._actions.reshape(-1)
-            _choose(model.policy(seen).numpy(), samples, start, self._streams, np.uint64(self._counter), strays, actions)
+            _choose(model.policy(seen).numpy(), samples, start, self._streams, np.uint64(self._counter), explores, actions)
             engine.play(self._actions)
             outcome = engine.outcome
             _note(outcome.reward, outcome.finish, samples, start, stop)
@@ -376,8 +369,8 @@ class Collectors:
     """All games of a run, in shares."""
 
     def __init__(self, config: Config) -> None:
-        shares = -(-config.games // SHARE)
-        edges = [config.games * k // shares for k in range(shares + 1)]
+        shares = -(-config.n_envs // SHARE)
+        edges = [config.n_envs * k // shares for k in range(shares + 1)]
         self.each = [Collector(config, b - a) for a, b in pairwise(edges)]
         self.layout = self.each[0].layout
 
@@ -407,7 +400,7 @@ class Weights(NamedTuple):
 
 
 @kernel
-def _slopes(
+def _gradients(
     logits: NDArray[np.float32],
     value: NDArray[np.float32],
     samples: Samples,
@@ -462,9 +455,9 @@ def _slopes(
         gain = min(ratio * advantage[b], clipped * advantage[b])
         rises = ratio * advantage[b] if gain == ratio * advantage[b] else 0.0
         for a in range(actions):
-            slope = rises * ((a == chosen) - p[a])
-            slope -= p[a] * (weights.entropy * (log_p[a] + entropy) + weights.kl * (log_p[a] - log_q[b, a] - kl))
-            of_logits[b, a] = -weights.sample * slope
+            gradient = rises * ((a == chosen) - p[a])
+            gradient -= p[a] * (weights.entropy * (log_p[a] + entropy) + weights.kl * (log_p[a] - log_q[b, a] - kl))
+            of_logits[b, a] = -weights.sample * gradient
         error = value[b, 0] - target[b]
         of_value[b, 0] = 2 * weights.sample * weights.value * error
         logged[0] += weights.sample * gain
@@ -483,18 +476,18 @@ class Learner:
 
     def __init__(self, config: Config, layout: Layout) -> None:
         self.config, self.layout = config, layout
-        self.model = ActorCritic(layout, config.network)
+        self.model = ActorCritic(layout, config.net_arch)
         self.reference = copy.deepcopy(self.model.policy).requires_grad_(False)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), config.learning_rate, eps=1e-5, fused=True)
         self.both = nn.ModuleDict({"model": self.model, "reference": self.reference})  # what a checkpoint holds
 
-    def update(self, samples: Samples, advantage: NDArray[np.float32], frames: int, together: Together) -> dict[str, float]:
+    def update(self, samples: Samples, advantage: NDArray[np.float32], timesteps: int, together: Together) -> dict[str, float]:
         """Several passes over a rollout.
 
         Args:
             samples: M of them.
             advantage: `[M]`.
-            frames: decisions trained on so far.
+            timesteps: decisions trained on so far.
             together: does the parts of a minibatch.
 
         Returns:
@@ -502,16 +495,16 @@ class Learner:
         """
         config, size = self.config, len(advantage)
         parameters = list(self.model.parameters())
-        self.optimiser.param_groups[0]["lr"] = config.at(frames, "learning_rate")
-        of_entropy = config.at(frames, "entropy")
-        of_kl = 0.0 if config.reference == "none" else config.kl
+        self.optimizer.param_groups[0]["lr"] = config.at(timesteps, "learning_rate")
+        of_entropy = config.at(timesteps, "ent_coef")
+        of_kl = 0.0 if config.reference == "none" else config.kl_coef
         # Shuffled once, in memory: to gather samples from all over a rollout in every pass takes as long as half of the arithmetic.
         # Passes differ in which parts make up a minibatch.
         order = torch.randperm(size).numpy()
         samples = Samples._make(array[order] for array in samples)
         target = advantage[order] + samples.value
         advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8))[order]
-        batches, at_once = max(round(size / config.batch), 1), -(-config.batch // PART)
+        batches, at_once = max(round(size / config.batch_size), 1), -(-config.batch_size // PART)
         edges = [size * k // (batches * at_once) for k in range(batches * at_once + 1)]
         parts = [slice(a, b) for a, b in pairwise(edges)]
         seen = torch.from_numpy(samples.seen)
@@ -526,7 +519,7 @@ class Learner:
             x = seen[rows].float()
             logits, value, logged = self.model.policy(x), self.model.value(x), np.zeros(4)
             of_logits, of_value = torch.empty_like(logits), torch.empty_like(value)
-            _slopes(
+            _gradients(
                 logits.detach().numpy(),
                 value.detach().numpy(),
                 Samples._make(array[rows] for array in samples),
@@ -542,111 +535,101 @@ class Learner:
 
         if of_kl:
             list(together(look_up, parts))
-        for _ in range(config.epochs):
+        for _ in range(config.n_epochs):
             logged = np.zeros(4)
             shuffled = [parts[k] for k in torch.randperm(len(parts)).tolist()]
             for batch in (shuffled[k : k + at_once] for k in range(0, len(parts), at_once)):
                 in_batch = sum(rows.stop - rows.start for rows in batch)
-                weights = Weights(*map(np.float32, (1 / in_batch, config.clip, config.value, of_entropy, of_kl)))
+                weights = Weights(*map(np.float32, (1 / in_batch, config.clip_range, config.vf_coef, of_entropy, of_kl)))
                 done = list(together(partial(derive, weights=weights), batch))
                 for parameter, *gradients in zip(parameters, *(gradients for gradients, _ in done), strict=True):
                     parameter.grad = sum(gradients[1:], gradients[0])
                 nn.utils.clip_grad_norm_(parameters, 0.5)
-                self.optimiser.step()
+                self.optimizer.step()
                 logged += sum(of_part for _, of_part in done) * in_batch / size
         return dict(zip(("gain", "value_loss", "entropy", "kl"), logged.tolist(), strict=True))
 
-    def agent(self, frames: int) -> NetworkAgent:
+    def agent(self, timesteps: int) -> NetworkAgent:
         """What is saved: the average of the weights, if there is one, which circles less than the policy itself."""
         policy = self.reference if self.config.reference == "average" else self.model.policy
-        return as_agent(policy, self.layout, frames, self.config.temperature)
+        return as_agent(policy, self.layout, timesteps, self.config.temperature)
 
     @torch.no_grad()
     def move_reference(self, rollouts: int) -> None:
         """Bring the reference up to date, after so many rollouts."""
         if self.config.reference == "average":
             for held, now in zip(self.reference.parameters(), self.model.policy.parameters(), strict=True):
-                held.lerp_(now, 1 / self.config.refresh)
-        elif rollouts % self.config.refresh == 0:
+                held.lerp_(now, 1 / self.config.reference_period)
+        elif rollouts % self.config.reference_period == 0:
             self.reference.load_state_dict(self.model.policy.state_dict())
 
 
-def train(config: Config, folder: Path, quiet: bool = False) -> Path:
-    """Train, or go on where the folder's last checkpoint is.
+class SelfPlayPPO:
+    """The algorithm as `train.run` drives it.
 
-    Args:
-        config: every option.
-        folder: of the run, with its `config.json`.
-        quiet: no progress bar.
-
-    Returns:
-        The folder.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed; what was learnt is saved.
+    Attributes:
+        timesteps: decisions trained on.
+        module: the policy, its value, and its reference.
+        optimizer: Adam.
     """
-    torch.set_num_threads(1)  # threads share out parts of the work, not of each operation
-    torch.manual_seed(config.seed)
-    games = Collectors(config)
-    learner = Learner(config, games.layout)
-    together = workers(config.threads)
-    state: dict[str, Any] = {"leg": 0, "frames": 0, "rollouts": 0, "seconds": 0.0}
-    state |= load_checkpoint(folder, learner.both, learner.optimiser) or {}
-    board = SummaryWriter(str(folder / "tensorboard"))
-    since = time.perf_counter()
 
-    def evaluate() -> None:
-        agent = learner.agent(state["frames"])
-        results = play_tables(agent, config.evaluation_tables, config.evaluation_lines, config.seed)
-        append_evaluation(folder / "evaluation.csv", state["frames"], results)
-        save_network(folder / POLICY_FILE, agent)
+    def __init__(self, config: Config, folder: Path) -> None:  # noqa: ARG002 - it keeps no files of its own
+        """Begin with a new policy."""
+        torch.set_num_threads(1)  # threads share out parts of the work, not of each operation
+        torch.manual_seed(config.seed)
+        self.games = Collectors(config)
+        self.learner = Learner(config, self.games.layout)
+        self.module, self.optimizer = self.learner.both, self.learner.optimizer
+        self.timesteps = self.rollouts = 0
+        self._together = workers(config.threads)
 
-    with (
-        interruptible() as interrupt,
-        tqdm(total=config.frames, initial=state["frames"], unit="frame", unit_scale=True, mininterval=1, disable=quiet) as bar,
-    ):
-        while state["frames"] < config.frames and not interrupt.pressed:
-            seed = np.random.SeedSequence([config.seed, state["leg"]])
-            torch.manual_seed(int(seed.generate_state(1)[0]))
-            games.begin(seed)
-            for _ in range(config.leg):
-                samples, advantage = games.collect(learner.model, together)
-                logged = learner.update(samples, advantage, state["frames"], together)
-                state["frames"] += len(advantage)
-                state["rollouts"] += 1
-                learner.move_reference(state["rollouts"])
-                bar.update(len(advantage))
-                seconds = state["seconds"] + time.perf_counter() - since
-                row = {
-                    "frames": state["frames"],
-                    "seconds": round(seconds, 1),
-                    **logged,
-                    "rounds": float(np.mean([rounds for collector in games.each for rounds in collector.lengths])),
-                }
-                append_row(folder / "metrics.csv", row)
-                for name, figure in row.items():
-                    board.add_scalar(f"ppo/{name}", figure, state["frames"])
-                if state["rollouts"] % config.evaluate == 0:
-                    evaluate()
-                if interrupt.pressed or state["frames"] >= config.frames:
-                    break
-            now = time.perf_counter()
-            state["seconds"] += now - since
-            since = now
-            state["leg"] += 1
-            save_network(folder / "last.safetensors", learner.agent(state["frames"]))
-            save_checkpoint(folder, state["leg"], learner.both, learner.optimiser, state)
-    board.close()
-    if interrupt.pressed:
-        raise KeyboardInterrupt
-    evaluate()
-    write_card(folder, config, state["frames"], state["seconds"], "the last one, whatever it wins: judge it by its exploitability")
-    return folder
+    def begin_leg(self, seed: np.random.SeedSequence) -> None:
+        """See `Algorithm`."""
+        torch.manual_seed(int(seed.generate_state(1)[0]))
+        self.games.begin(seed)
+
+    def train_rollout(self) -> dict[str, float]:
+        """See `Algorithm`."""
+        samples, advantage = self.games.collect(self.learner.model, self._together)
+        logged = self.learner.update(samples, advantage, self.timesteps, self._together)
+        self.timesteps += len(advantage)
+        self.rollouts += 1
+        self.learner.move_reference(self.rollouts)
+        lengths = [rounds for collector in self.games.each for rounds in collector.lengths]
+        return {**logged, "length": float(np.mean(lengths)) if lengths else float("nan")}
+
+    def agent(self) -> NetworkAgent:
+        """See `Algorithm`."""
+        return self.learner.agent(self.timesteps)
+
+    def state(self) -> dict[str, Any]:
+        """See `Algorithm`."""
+        return {"rollouts": self.rollouts}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `Algorithm`."""
+        if type(state["rollouts"]) is not int:
+            raise ValueError(f"rollouts is {state['rollouts']!r:.80}")
+        self.rollouts = state["rollouts"]
+
+
+RECIPE = Recipe(
+    name="train.ppo",
+    config=Config,
+    make=SelfPlayPPO,
+    keeps_best=False,
+    judged_by="the last policy, whatever it wins: judge it by its exploitability",
+)
+
+
+def train(config: Config, folder: Path, quiet: bool = False) -> Path:
+    """`train.run.train` by this recipe."""
+    return run.train(RECIPE, config, folder, quiet=quiet)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
-    command(Config, train, "python -m train.ppo", __doc__ or "", arguments)
+    run.command(RECIPE, __doc__ or "", arguments)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Self-play with Stable-Baselines3: MaskablePPO in one seat, past selves and bots in the others.
 
-    python -m train.selfplay --players 4 --frames 4000000 --output runs/first
+    python -m train.selfplay --players 4 --total-timesteps 4000000 --output runs/first
     python -m train.selfplay --resume runs/first
 
 What the folder of a run holds, and how a run is resumed, is said in `train.run`; past selves are in `pool/`.
@@ -8,8 +8,7 @@ What the folder of a run holds, and how a run is resumed, is said in `train.run`
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,233 +16,183 @@ from typing import Any
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
-from tqdm import tqdm
 
-from getbit_env.agent_registry import load_agent
-from getbit_env.network import POLICY_FILE, save_network
-from getbit_env.sb3 import SAMPLING, OpponentPool, Past, SingleAgentVecEnv, WinRate, network_of
+from getbit_env.core.choices import choice
+from getbit_env.network import NetworkAgent
+from getbit_env.sb3 import OpponentPool, PastSampling, SingleAgentVecEnv, network_of
 from getbit_env.single_agent.batch import SingleAgentBatch
-from train.run import (
-    Common,
-    append_evaluation,
-    append_row,
-    command,
-    interruptible,
-    load_checkpoint,
-    option,
-    save_checkpoint,
-    write_card,
-)
+from train import run
+from train.recipe import CommonConfig, Recipe, option
 
 
 @dataclass(frozen=True)
-class Config(Common):
+class Config(CommonConfig):
     """Every option of a run."""
 
-    tables: int = option(8, "tables of opponents at a time; each has an equal share of the games")
-    latest: float = option(0.4, "share of the tables at which the policy as of this rollout sits")
-    bots: list[str] = option(["random", "lowest", "highest", "counter"], "bots that stay in the pool")
-    bot_share: float = option(0.3, "share of the tables at which bots sit; past selves sit at the rest")
+    opponent_groups: int = option(8, "groups of opponents at a time; each plays an equal number of the games", least=1, most=10**6)
+    latest_share: float = option(0.4, "share of the groups that are the policy as of this rollout", least=0, most=1)
+    bots: list[str] | None = option(None, "agents that stay in the pool, by default the game's opponents")
+    bot_share: float = option(0.3, "share of the groups that are bots; past selves are the rest", least=0, most=1)
     sampling: str = option("uniform", "which past selves: latest, uniform, or prioritised (those that it does not beat yet)")
-    pool: int = option(30, "past selves kept; older ones are thinned out")
-    snapshot: int = option(8, "rollouts between past selves")
+    pool_size: int = option(30, "past selves kept; older ones are thinned out", least=1, most=10**6)
+    snapshot_freq: int = option(8, "rollouts between past selves", least=1)
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
+        """Check every option.
 
         Raises:
             ValueError: with what is wrong.
         """
         super().__post_init__()
-        if self.sampling not in SAMPLING:
-            raise ValueError(f"--sampling is one of {', '.join(SAMPLING)}, not {self.sampling}")
-        if min(self.latest, self.bot_share) < 0 or self.latest + self.bot_share > 1:
-            raise ValueError("--latest and --bot-share are shares that add up to 1 at most")
-        if self.bot_share > 0 and not self.bots:
+        choice(PastSampling, "--sampling", self.sampling)
+        if self.latest_share + self.bot_share > 1:
+            raise ValueError("--latest-share and --bot-share are shares that add up to 1 at most")
+        if self.bot_share > 0 and self.bots == []:
             raise ValueError("--bot-share is over 0, but there are no --bots")
-        if self.tables > self.games:
-            raise ValueError(f"there are {self.games} games for {self.tables} tables")
-        if self.batch > self.games * self.rollout:
-            raise ValueError(f"a minibatch of {self.batch} is more than a rollout of {self.games} games * {self.rollout} rounds")
-        for name in self.bots:
-            load_agent(name)
+        if self.bots != []:
+            self._set_agents("bots")
+        for name in self.bots or []:
+            OpponentPool.check_bot_name(name)
+        if self.n_envs % self.opponent_groups:
+            raise ValueError(f"--n-envs {self.n_envs} can't be shared equally by --opponent-groups {self.opponent_groups}")
+        if self.batch_size > self.n_envs * self.n_steps:
+            raise ValueError(
+                f"--batch-size {self.batch_size} is more than a rollout of --n-envs {self.n_envs} * --n-steps {self.n_steps}"
+            )
 
 
-class Run(BaseCallback):
-    """A run in its folder: what is noted after every rollout, and what happens between legs."""
+class SelfPlay:
+    """MaskablePPO against a pool, as `train.run` drives it.
 
-    model: Any  # SB3 types it as the base of all algorithms
+    Attributes:
+        model: of Stable-Baselines3.
+        pool: of the opponents.
+    """
 
-    def __init__(self, config: Config, folder: Path, model: MaskablePPO) -> None:
-        super().__init__()
-        self.config, self.folder, self.model = config, folder, model
+    def __init__(self, config: Config, folder: Path) -> None:
+        """Begin with a new policy."""
+        torch.set_num_threads(config.threads)
+        self.config = config
+        self.model: Any = make_model(config)
+        self.model.set_logger(Logger(None, []))  # what it logs is recorded by `train.run`
         self.pool = OpponentPool(
             folder / "pool",
-            groups=config.tables,
-            latest=config.latest,
+            opponent_groups=config.opponent_groups,
+            latest_share=config.latest_share,
             bots=config.bots,
             bot_share=config.bot_share,
             sampling=config.sampling,
-            size=config.pool,
-            every=config.snapshot,
+            pool_size=config.pool_size,
+            snapshot_freq=config.snapshot_freq,
             seed=config.seed,
         )
-        self.pool.model = model
-        self.evaluation = WinRate(
-            config.evaluation_tables,
-            every=config.evaluate,
-            starts=config.evaluation_lines,
-            seed=config.seed,
-            save_best=folder / POLICY_FILE,
-        )
-        self.callbacks = [self.pool, self.evaluation, self]
-        self.seconds = 0.0  # of training, over all sessions
-        self.leg = 0
-        self.bar: Any = None
-        self._since = time.perf_counter()
-        state = load_checkpoint(folder, model.policy, model.policy.optimizer)
-        if state is not None:
-            self.leg, self.seconds, self.evaluation.best = state["leg"], state["seconds"], state["best"]
-            self.pool.rollouts = self.evaluation.rollouts = state["rollouts"]
-            self.pool.past = [Past(name, rate) for name, rate in state["past"]]
-            model.num_timesteps, model._n_updates = state["frames"], state["updates"]
+        self.pool.init_callback(self.model)
 
-    # After rollouts.
+    @property
+    def timesteps(self) -> int:
+        """Decisions trained on."""
+        return int(self.model.num_timesteps)
 
-    def _on_rollout_start(self) -> None:
-        frames = self.model.num_timesteps
-        self.model.ent_coef = self.config.at(frames, "entropy")
-        rate = self.config.at(frames, "learning_rate")
-        self.model.lr_schedule = lambda _: rate  # SB3's own goes from the start to the end of each call of `learn`
+    @timesteps.setter
+    def timesteps(self, number: int) -> None:
+        self.model.num_timesteps = number
 
-    def _on_step(self) -> bool:
-        self.bar.update(self.config.games)
-        return True
+    @property
+    def module(self) -> torch.nn.Module:
+        """See `Algorithm`."""
+        policy: torch.nn.Module = self.model.policy
+        return policy
 
-    def _on_rollout_end(self) -> None:
-        by_table = {name: float(np.mean(wins)) for name, wins in sorted(self.pool.results.items())}
-        everything = [win for wins in self.pool.results.values() for win in wins]
-        row = {
-            "frames": self.model.num_timesteps,
-            "seconds": round(self.seconds + time.perf_counter() - self._since, 1),
-            "episodes": len(everything),
-            "win_rate": float(np.mean(everything)) if everything else float("nan"),
-            "rounds": float(np.mean(self.pool.lengths)) if everything else float("nan"),
-            "win_rate_latest": by_table.get("latest", float("nan")),
-            "entropy_coefficient": self.model.ent_coef,
-            **{f"win_rate_{name}": by_table.get(name, float("nan")) for name in self.config.bots},
-        }
-        append_row(self.folder / "metrics.csv", row)
-        for name, value in row.items():
-            if value == value:  # not NaN: nobody of that name was met
-                self.logger.record(f"selfplay/{name}", value)
-        if self.evaluation.rollouts % self.config.evaluate == 0:
-            append_evaluation(self.folder / "evaluation.csv", self.model.num_timesteps, self.evaluation.results)
-        self.logger.dump(self.model.num_timesteps)
-        self.bar.set_postfix(win=f"{row['win_rate']:.3f}", **{k: f"{v:.2f}" for k, v in by_table.items() if k in self.config.bots})
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """See `Algorithm`."""
+        optimizer: torch.optim.Optimizer = self.model.policy.optimizer
+        return optimizer
 
-    # Between legs.
-
-    def begin_leg(self) -> None:
-        """Begin all games anew, and derive every random state from the seed and the number of the leg."""
+    def begin_leg(self, seed: np.random.SeedSequence) -> None:
+        """See `Algorithm`."""
         self.pool.seat_opponents()  # before the games begin, so that they are played by these from the start
-        state = np.random.SeedSequence([self.config.seed, self.leg]).generate_state(2)
-        set_random_seed(int(state[0]))
-        self.model.env.seed(int(state[1]))
+        of_model, of_games = seed.generate_state(2).tolist()
+        set_random_seed(of_model)
+        self.model.env.seed(of_games)
         self.model._last_obs = None  # makes `learn` reset the games
 
-    def end_leg(self) -> None:
-        """Write a checkpoint."""
-        self.leg += 1
-        now = time.perf_counter()
-        self.seconds += now - self._since
-        self._since = now
-        save_network(self.folder / "last.safetensors", network_of(self.model))
-        state = {
-            "frames": self.model.num_timesteps,
-            "updates": self.model._n_updates,
-            "rollouts": self.pool.rollouts,
-            "best": self.evaluation.best,
-            "seconds": self.seconds,
-            "past": [[past.name, past.win_rate] for past in self.pool.past],
+    def train_rollout(self) -> dict[str, float]:
+        """See `Algorithm`."""
+        model, config, pool, nan = self.model, self.config, self.pool, float("nan")
+        model.ent_coef = config.at(self.timesteps, "ent_coef")
+        rate = config.at(self.timesteps, "learning_rate")
+        model.lr_schedule = lambda _: rate  # SB3's own goes from the start to the end of each call of `learn`
+        model.learn(config.n_envs * config.n_steps, callback=pool, reset_num_timesteps=False)
+        win = {name: float(np.mean(wins)) for name, wins in pool.results.items()}
+        wins = [one for wins in pool.results.values() for one in wins]
+        logged = {name.removeprefix("train/"): float(value) for name, value in model.logger.name_to_value.items()}
+        return {
+            "episodes": len(wins),
+            "win_rate": float(np.mean(wins)) if wins else nan,
+            "length": float(np.mean(pool.lengths)) if pool.lengths else nan,
+            "ent_coef": model.ent_coef,
+            "win_rate_latest": win.get("latest", nan),
+            **{f"win_rate_{name}": win.get(name, nan) for name in config.bots or []},
+            **{name: value for name, value in sorted(logged.items()) if not name.startswith("time/")},
         }
-        save_checkpoint(self.folder, self.leg, self.model.policy, self.model.policy.optimizer, state)
+
+    def agent(self) -> NetworkAgent:
+        """See `Algorithm`."""
+        return network_of(self.model)
+
+    def state(self) -> dict[str, Any]:
+        """See `Algorithm`."""
+        return {"updates": self.model._n_updates, **self.pool.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `Algorithm`."""
+        if type(state["updates"]) is not int:
+            raise ValueError(f"updates is {state['updates']!r:.80}")
+        self.model._n_updates = state["updates"]
+        self.pool.restore(state)
 
 
 def make_model(config: Config) -> MaskablePPO:
     """The learner over its games."""
-    anybody = load_agent(config.evaluation_tables[0])  # a leg begins with setting the tables
-    batch = SingleAgentBatch(config.game, config.games, anybody, seed=config.seed, options=config.options, reward=config.reward)
-    env = SingleAgentVecEnv(batch)
+    anybody = (config.eval_opponents or [""])[0]  # a leg begins with seating opponents
+    batch = SingleAgentBatch(config.played, config.n_envs, anybody, seed=config.seed, options=config.observed, reward=config.reward)
     return MaskablePPO(
         "MlpPolicy",
-        env,
+        SingleAgentVecEnv(batch),
         learning_rate=config.learning_rate,
-        n_steps=config.rollout,
-        batch_size=config.batch,
-        n_epochs=config.epochs,
+        n_steps=config.n_steps,
+        batch_size=config.batch_size,
+        n_epochs=config.n_epochs,
         gamma=1.0,
         gae_lambda=config.gae_lambda,
-        clip_range=config.clip,
-        ent_coef=config.entropy,
-        policy_kwargs={"net_arch": list(config.network), "activation_fn": torch.nn.Tanh},
+        clip_range=config.clip_range,
+        ent_coef=config.ent_coef,
+        policy_kwargs={"net_arch": list(config.net_arch), "activation_fn": torch.nn.Tanh},
         seed=config.seed,
         device="cpu",
     )
 
 
+RECIPE = Recipe(
+    name="train.selfplay",
+    config=Config,
+    make=SelfPlay,
+    keeps_best=True,
+    judged_by="the best by the mean win rate of its evaluations",
+)
+
+
 def train(config: Config, folder: Path, quiet: bool = False) -> Path:
-    """Train, or go on where the folder's last checkpoint is.
-
-    Args:
-        config: every option.
-        folder: of the run, with its `config.json`.
-        quiet: no progress bar.
-
-    Returns:
-        The folder.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed; what was learnt is saved.
-    """
-    torch.set_num_threads(config.threads)
-    model = make_model(config)
-    run = Run(config, folder, model)
-    model.set_logger(Logger(str(folder), [TensorBoardOutputFormat(str(folder / "tensorboard"))]))
-    frames_a_rollout = config.games * config.rollout
-    rollouts = -(-config.frames // frames_a_rollout)
-    with (
-        interruptible() as interrupt,
-        tqdm(
-            total=rollouts * frames_a_rollout,
-            initial=model.num_timesteps,
-            unit="frame",
-            unit_scale=True,
-            mininterval=1,
-            disable=quiet,
-        ) as run.bar,
-    ):
-        while run.pool.rollouts < rollouts and not interrupt.pressed:
-            run.begin_leg()
-            for _ in range(min(config.leg - run.pool.rollouts % config.leg, rollouts - run.pool.rollouts)):
-                model.learn(frames_a_rollout, callback=run.callbacks, reset_num_timesteps=False)
-                if interrupt.pressed:
-                    break
-            run.end_leg()
-    if interrupt.pressed:
-        raise KeyboardInterrupt
-    run.evaluation.evaluate()
-    append_evaluation(folder / "evaluation.csv", model.num_timesteps, run.evaluation.results)
-    write_card(folder, config, model.num_timesteps, run.seconds)
-    return folder
+    """`train.run.train` by this recipe."""
+    return run.train(RECIPE, config, folder, quiet=quiet)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
-    command(Config, train, "python -m train.selfplay", __doc__ or "", arguments)
+    run.command(RECIPE, __doc__ or "", arguments)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ try:
 except ImportError as error:
     raise ImportError('getbit_env.sb3 needs Stable-Baselines3: pip install "getbit-env[sb3]"') from error
 
-from getbit_env.sb3.callbacks import SAMPLING, OpponentPool, Past, WinRate, network_of
+from getbit_env.sb3.callbacks import OpponentPool, Past, PastSampling, WinRate, network_of
 from getbit_env.sb3.get_bit import GetBitVecEnv
 from getbit_env.sb3.vec_env import SingleAgentVecEnv
 
-__all__ = ["SAMPLING", "GetBitVecEnv", "OpponentPool", "Past", "SingleAgentVecEnv", "WinRate", "network_of"]
+__all__ = ["GetBitVecEnv", "OpponentPool", "Past", "PastSampling", "SingleAgentVecEnv", "WinRate", "network_of"]

@@ -1,45 +1,162 @@
-"""Callbacks for self-play over a `GetBitVecEnv`: who sits around the learner, and how well it does."""
+"""Callbacks for self-play over a `SingleAgentVecEnv`: opponents and win rates; and the learner's policy as an agent."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.vec_env import VecCheckNan, VecEnvWrapper, VecMonitor, VecNormalize, VecVideoRecorder
 
-from getbit_env.agent_registry import load_agent
+from getbit_env.agent_registry import check_agents, load_agent
 from getbit_env.core.agent import Agent
+from getbit_env.core.choices import choice
+from getbit_env.game_registry import game_of
 from getbit_env.match import MatchResult, play_match
 from getbit_env.network import NetworkAgent, load_network, save_network
+
+# Probabilities of an exported policy and of the model may differ by so much. Single precision gives about 1e-6; what was left out
+# by mistake gives far more.
+EXPORT_TOLERANCE = 1e-4
+CHECKED_OBSERVATIONS = 256
+HARMLESS_WRAPPERS = (VecMonitor, VecNormalize, VecCheckNan, VecVideoRecorder)  # VecNormalize is folded into the first layer
+
+Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
 def network_of(model: Any, name: str = "learner") -> NetworkAgent:
     """The policy of an SB3 model as it is now, as an agent that plays without torch.
 
+    The observations that `VecNormalize` gives the model are folded into the first layer. Illegal actions are left out, as
+    `MaskablePPO` does.
+
     Args:
-        model: an on-policy algorithm with an `MlpPolicy` of tanh layers, whose environment is a `GetBitVecEnv`, wrapped or not.
+        model: an on-policy algorithm with an `MlpPolicy` of tanh layers and an environment of this package.
         name: what to call the agent.
 
     Raises:
-        ValueError: the policy has other layers.
+        ValueError: the model has no environment, its policy can't be played with NumPy, or what was exported plays differently.
     """
-    layout = model.env.get_attr("layout", indices=[0])[0]
-    modules = list(model.policy.mlp_extractor.policy_net)
-    linear = [module for module in modules if isinstance(module, torch.nn.Linear)]
-    if any(not isinstance(module, torch.nn.Linear | torch.nn.Tanh) for module in modules):
-        raise ValueError(f"a policy of linear and tanh layers can be played with NumPy, not {modules}")
-    layers = [(one.weight.detach().numpy().copy(), one.bias.detach().numpy().copy()) for one in [*linear, model.policy.action_net]]
-    return NetworkAgent(layers, layout.variant, layout.options, name=name, about={"frames": str(model.num_timesteps)})
+    if getattr(model, "env", None) is None:
+        raise ValueError(f"the model has no environment, which says what it plays: {type(model).__name__}.load(path, env=...)")
+    try:
+        layout = model.env.get_attr("layout", indices=[0])[0]
+    except AttributeError:
+        raise ValueError("the model's environment is none of this package: it has no layout of observations") from None
+    normalize = _normalization(model.env)
+    layers = _layers(model)
+    if normalize is not None:
+        layers[0] = _folded(normalize, layers[0])
+    agent = NetworkAgent(layers, layout.variant, layout.options, name=name, about={"timesteps": str(model.num_timesteps)})
+    _check_export(model, normalize, agent)
+    return agent
+
+
+def _layers(model: Any) -> Layers:
+    """Weights and biases of the policy.
+
+    Raises:
+        ValueError: it is not made of linear and tanh layers alone.
+    """
+    policy = model.policy
+    if not hasattr(policy, "mlp_extractor") or not hasattr(policy, "action_net") or hasattr(policy, "lstm_actor"):
+        raise ValueError(f"only an MlpPolicy of PPO, A2C or MaskablePPO can be played with NumPy, not {type(policy).__name__}")
+    extractor = getattr(policy, "pi_features_extractor", policy.features_extractor)
+    if type(extractor) is not FlattenExtractor:
+        raise ValueError(f"a policy with the features extractor {type(extractor).__name__} can't be played with NumPy")
+    modules = list(policy.mlp_extractor.policy_net)
+    kinds = [type(module) for module in modules]
+    if kinds != [torch.nn.Linear, torch.nn.Tanh] * (len(modules) // 2):
+        found = ", ".join(kind.__name__ for kind in kinds)
+        raise ValueError(
+            f"only linear layers, each followed by tanh, can be played with NumPy, not {found}; "
+            'give the model policy_kwargs={"activation_fn": torch.nn.Tanh}'
+        )
+    layers: Layers = []
+    for linear in [*modules[::2], policy.action_net]:
+        weight, bias = (tensor.detach().cpu().numpy().astype(np.float32) for tensor in (linear.weight, linear.bias))
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(f"the policy has weights that are NaN or infinite after {model.num_timesteps} timesteps")
+        layers.append((weight, bias))
+    return layers
+
+
+def _normalization(env: Any) -> VecNormalize | None:
+    """The wrapper that normalizes observations, if there is one.
+
+    Raises:
+        ValueError: there are two.
+    """
+    found = []
+    while isinstance(env, VecEnvWrapper):
+        if isinstance(env, VecNormalize) and env.norm_obs:
+            found.append(env)
+        env = env.venv
+    if len(found) > 1:
+        raise ValueError("the environment is wrapped in VecNormalize twice; once can be exported")
+    return found[0] if found else None
+
+
+def _folded(
+    normalize: VecNormalize, layer: tuple[NDArray[np.float32], NDArray[np.float32]]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The first layer as it is for observations that are not normalized.
+
+    Entries are 0 or 1, so what `VecNormalize` makes of each one, clipping included, is a linear function of it.
+    """
+    weight, bias = (array.astype(np.float64) for array in layer)
+    size = weight.shape[1]
+    zero, one = (np.asarray(normalize.normalize_obs(np.full((1, size), x, np.float32)), np.float64)[0] for x in (0, 1))
+    return (weight * (one - zero)).astype(np.float32), (bias + weight @ zero).astype(np.float32)
+
+
+def _check_export(model: Any, normalize: VecNormalize | None, agent: NetworkAgent) -> None:
+    """Compare what was exported with the model, on observations of its environment.
+
+    Raises:
+        ValueError: they differ, or a wrapper changes observations.
+    """
+    seen = normalize.old_obs if normalize is not None else model._last_obs
+    size = agent.layers[0][0].shape[1]
+    compared = (np.random.default_rng(0).random((16, size)) < 0.5).astype(np.float32)
+    if isinstance(seen, np.ndarray) and seen.shape[1:] == (size,):
+        if not np.isin(seen, (0, 1)).all():
+            wrappers, env = list[str](), model.env
+            while isinstance(env, VecEnvWrapper):
+                wrappers += [type(env).__name__] * (type(env) not in HARMLESS_WRAPPERS)
+                env = env.venv
+            raise ValueError(
+                f"the model sees other observations than the game shows, through {', '.join(wrappers) or 'a wrapper'}; "
+                "of wrappers that change them only VecNormalize can be exported"
+            )
+        compared = np.concatenate([compared, seen[:CHECKED_OBSERVATIONS].astype(np.float32)])
+    shown = compared if normalize is None else np.asarray(normalize.normalize_obs(compared))
+    with torch.no_grad():
+        tensor, _ = model.policy.obs_to_tensor(shown)
+        wanted = model.policy.get_distribution(tensor).distribution.probs.cpu().numpy()
+    played = agent.probabilities(compared, np.ones((len(compared), len(agent.layers[-1][1])), np.int8))
+    if not np.abs(played - wanted).max() <= EXPORT_TOLERANCE:
+        raise ValueError(
+            f"the exported policy plays differently from the model, by {np.abs(played - wanted).max():.2g} in probability: "
+            "something between observation and action can't be exported"
+        )
+
+
+# --- opponents ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Past:
-    """A past self, and how the learner did at its table lately."""
+    """A past self, and how the learner did against it lately."""
 
     name: str  # of its file in the pool's folder
     win_rate: float = 0.5
@@ -59,7 +176,20 @@ def _prioritised(past: Sequence[Past], rng: np.random.Generator) -> Past:
     return past[int(rng.choice(len(past), p=weight / weight.sum()))]
 
 
-SAMPLING = {"latest": _latest, "uniform": _uniform, "prioritised": _prioritised}
+class PastSampling(StrEnum):
+    """Which past selves a pool seats."""
+
+    LATEST = "latest"
+    UNIFORM = "uniform"
+    PRIORITISED = "prioritised"  # those that the learner does not beat yet
+
+
+SAMPLING: dict[PastSampling, Callable[[Sequence[Past], np.random.Generator], Past]] = {
+    PastSampling.LATEST: _latest,
+    PastSampling.UNIFORM: _uniform,
+    PastSampling.PRIORITISED: _prioritised,
+}
+LATEST, EARLIER = "latest", "earlier"  # names of the learner itself in `OpponentPool.results`
 
 
 class OpponentPool(BaseCallback):
@@ -68,75 +198,126 @@ class OpponentPool(BaseCallback):
     Attributes:
         past: the past selves, the oldest first.
         rollouts: how many there were.
-        results: of the last rollout, wins (1.0 or 0.0) of the learner by the name of the opponents.
-        lengths: of the last rollout, rounds of the learner's games.
+        results: of the last rollout, wins (1.0 or 0.0) of the learner by the name of the opponents. Opponents none of whose games
+            came to its end in it are left out: so far only losses would be known of them.
+        lengths: of the last rollout, decisions of the learner in its games.
     """
 
     model: Any  # SB3 types it as the base of all algorithms
 
     def __init__(
         self,
-        folder: Path,
+        folder: str | os.PathLike[str],
         *,
-        groups: int = 8,
-        latest: float = 0.4,
-        bots: Sequence[str] = ("random", "lowest", "highest", "counter"),
+        opponent_groups: int = 8,
+        latest_share: float = 0.4,
+        bots: Sequence[str] | None = None,
         bot_share: float = 0.3,
-        sampling: str = "uniform",
-        size: int = 30,
-        every: int = 8,
+        sampling: PastSampling | str = PastSampling.UNIFORM,
+        pool_size: int = 30,
+        snapshot_freq: int = 8,
         seed: int = 0,
     ) -> None:
         """Set the pool.
 
         Args:
             folder: for the weights of past selves.
-            groups: groups of opponents at a time, each with an equal number of the games.
-            latest: share of the groups that are the policy as of this rollout.
-            bots: names of agents that stay in the pool.
+            opponent_groups: groups of opponents at a time, each with an equal number of the games.
+            latest_share: share of the groups that are the policy as of this rollout.
+            bots: names of agents that stay in the pool, by default the `default_opponents` of the game.
             bot_share: share of the groups that are bots; the rest are past selves.
-            sampling: which past selves: one of `SAMPLING`.
-            size: past selves kept; older ones are thinned out.
-            every: rollouts between snapshots.
+            sampling: which past selves.
+            pool_size: past selves kept; older ones are thinned out.
+            snapshot_freq: rollouts between snapshots.
             seed: of what is drawn.
 
         Raises:
-            ValueError: a share is negative or both are over 1 together, there are no bots for theirs, or no such sampling.
+            ValueError: an argument is none of those that it may be.
         """
         super().__init__()
-        if sampling not in SAMPLING:
-            raise ValueError(f"sampling is one of {', '.join(SAMPLING)}, not {sampling}")
-        if min(latest, bot_share) < 0 or latest + bot_share > 1:
-            raise ValueError(f"latest and bot_share are shares that add up to 1 at most, not {latest} and {bot_share}")
-        if bot_share > 0 and not bots:
+        self._sample = SAMPLING[choice(PastSampling, "sampling", sampling)]
+        if not (latest_share >= 0 and bot_share >= 0 and latest_share + bot_share <= 1):
+            raise ValueError(f"latest_share and bot_share are shares that add up to 1 at most, not {latest_share} and {bot_share}")
+        if bot_share > 0 and bots is not None and not bots:
             raise ValueError("bot_share is over 0, but there are no bots")
-        self.folder, self.groups, self.size, self.every, self.seed = folder, groups, size, every, seed
-        self.bot_groups = round(groups * bot_share)
-        self.latest_groups = min(max(round(groups * latest), 1), groups - self.bot_groups)
-        self._sample = SAMPLING[sampling]
-        self._bots = {name: load_agent(name) for name in bots}
+        counts = {"opponent_groups": opponent_groups, "pool_size": pool_size, "snapshot_freq": snapshot_freq}
+        for option, value in counts.items():
+            _check_count(option, value)
+        self.folder, self.opponent_groups, self.seed = Path(folder), opponent_groups, seed
+        self.pool_size, self.snapshot_freq = pool_size, snapshot_freq
+        self.bot_groups = round(opponent_groups * bot_share)
+        self.latest_groups = min(max(round(opponent_groups * latest_share), 1), opponent_groups - self.bot_groups)
+        self._bots = None if bots is None else _loaded(bots)
         self.past: list[Past] = []
         self.rollouts = 0
         self.results: dict[str, list[float]] = defaultdict(list)
         self.lengths: list[int] = []
+        self._over: Counter[str] = Counter()  # games that came to their end in this rollout, by the name of the opponents
         self._sits: dict[int, str] = {}  # name of the opponents of this number
         self._seated = False
 
     def seat_opponents(self) -> None:
         """Choose who sits around the learner in the next rollout; a snapshot of the learner is taken first when it is time."""
         self._seated = True
-        if self.rollouts % self.every == 0:
+        if self.rollouts % self.snapshot_freq == 0:
             self._take_snapshot()
         rng = np.random.default_rng([self.seed, self.rollouts])
-        chosen: list[tuple[str, Agent]] = [("latest", network_of(self.model, "latest"))] * self.latest_groups
-        while len(chosen) < self.groups - self.bot_groups:
+        chosen: list[tuple[str, Agent]] = [(LATEST, network_of(self.model, LATEST))] * self.latest_groups
+        while len(chosen) < self.opponent_groups - self.bot_groups:
             past = self._sample(self.past, rng)
             past.agent = past.agent or load_network(self._file(past.name), past.name)
             chosen.append((past.name, past.agent))
-        chosen += [list(self._bots.items())[int(rng.integers(len(self._bots)))] for _ in range(self.bot_groups)]
+        bots = list((self._bots or {}).items())
+        chosen += [bots[int(rng.integers(len(bots)))] for _ in range(self.bot_groups)]
         numbers = self.model.env.env_method("set_opponent_groups", [agent for _, agent in chosen], indices=[0])[0]
-        known = {number: name for number, name in self._sits.items() if number >= numbers[0] - 8 * self.groups}
+        known = {number: name for number, name in self._sits.items() if number >= numbers[0] - 8 * self.opponent_groups}
         self._sits = known | dict(zip(numbers, (name for name, _ in chosen), strict=True))
+
+    def state(self) -> dict[str, Any]:
+        """Where the pool is, for JSON; the weights of past selves are in its folder."""
+        return {"rollouts": self.rollouts, "past": [[past.name, past.win_rate] for past in self.past]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go to what `state` returned.
+
+        Raises:
+            ValueError: it is none, or the weights of a past self are missing.
+        """
+        rollouts, past = state.get("rollouts"), state.get("past")
+        if type(rollouts) is not int or rollouts < 0 or not isinstance(past, list):
+            raise ValueError(f"no state of a pool: rollouts {rollouts!r:.80}, past {past!r:.80}")
+        for one in past:
+            if not (
+                isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) and one[0].isdecimal() and type(one[1]) is float
+            ):
+                raise ValueError(f"no past self of a pool: {one!r:.80}")
+            if not self._file(one[0]).exists():
+                raise ValueError(f"past self {self._file(one[0])} is missing")
+        self.rollouts, self.past = rollouts, [Past(name, rate) for name, rate in past]
+
+    @staticmethod
+    def check_bot_name(name: str) -> None:
+        """Refuse a bot that is called as the results call something else.
+
+        Raises:
+            ValueError: with what it is called.
+        """
+        if name in (LATEST, EARLIER) or name.isdecimal():
+            raise ValueError(
+                f"a bot of a pool can't be called {name!r}, as the learner or a past self is; write ./{name} for a folder"
+            )
+
+    def _init_callback(self) -> None:
+        """Refuse bots that can't play the learner's game, before training begins."""
+        variant = network_of(self.model).variant
+        if self._bots is None:
+            self._bots = _loaded(game_of(variant).default_opponents) if self.bot_groups else {}
+        for name in self._bots:
+            self.check_bot_name(name)
+        check_agents(self._bots, variant)
+        games = self.model.env.num_envs
+        if games % self.opponent_groups:
+            raise ValueError(f"{games} games can't be shared equally by opponent_groups={self.opponent_groups}")
 
     def _on_rollout_start(self) -> None:
         if not self._seated:
@@ -144,16 +325,21 @@ class OpponentPool(BaseCallback):
         self._seated = False
         self.results.clear()
         self.lengths.clear()
+        self._over.clear()
 
     def _on_step(self) -> bool:
         infos = self.locals["infos"]
         for game in np.flatnonzero(self.locals["dones"]):
             result = infos[game]["game"]
-            self.results[self._sits.get(result["opponents"], "earlier")].append(result["win"])
-            self.lengths.append(infos[game]["episode"]["l"])
+            name = self._sits.get(result["opponents"], EARLIER)
+            self.results[name].append(result["win"])
+            self._over[name] += result["placement"] <= 2  # places 1 and 2, and 0 of a draw, are known at the end alone
+            self.lengths.append(result["length"])
         return True
 
     def _on_rollout_end(self) -> None:
+        for name in [name for name in self.results if not self._over[name]]:
+            del self.results[name]
         for past in self.past:
             wins = self.results.get(past.name)
             if wins:
@@ -165,7 +351,7 @@ class OpponentPool(BaseCallback):
         self.folder.mkdir(parents=True, exist_ok=True)
         save_network(self._file(name), network_of(self.model, name))
         self.past.append(Past(name))
-        if len(self.past) > self.size:  # every second one of the older half goes
+        if len(self.past) > self.pool_size:  # every second one of the older half goes
             half = len(self.past) // 2
             self.past = self.past[:half:2] + self.past[half:]
 
@@ -173,11 +359,16 @@ class OpponentPool(BaseCallback):
         return self.folder / f"{name}.safetensors"
 
 
+# --- evaluation --------------------------------------------------------------------------------------------------------------
+
+
 class WinRate(BaseCallback):
     """Every so many rollouts, plays the policy against some opponents, every start in every rotation of the seats.
 
+    The figures are logged at the timestep at which they were measured, as `EvalCallback` does.
+
     Attributes:
-        results: of the last evaluation, by the name of who sat around the policy.
+        results: of the last evaluation, by the name of the opponents.
         score: mean of the win rates of the last evaluation.
         best: of all evaluations.
         rollouts: how many there were.
@@ -187,47 +378,85 @@ class WinRate(BaseCallback):
 
     def __init__(
         self,
-        tables: Sequence[str] = ("random", "lowest", "highest", "counter"),
+        opponents: Sequence[str] | None = None,
         *,
-        every: int = 32,
+        eval_freq: int = 32,
         starts: int = 480,
         seed: int = 0,
-        save_best: Path | None = None,
+        save_best: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Set the tables.
+        """Name the opponents.
 
         Args:
-            tables: names of agents; each in turn sits in all seats but the policy's.
-            every: rollouts between evaluations.
-            starts: starts of each table.
+            opponents: names of agents, by default the `default_opponents` of the game; each in turn has all seats but the policy's.
+            eval_freq: rollouts between evaluations (not steps, as in `EvalCallback`).
+            starts: starts against each of them.
             seed: of starts and agents.
             save_best: file for the best policy so far.
+
+        Raises:
+            ValueError: an argument is none of those that it may be.
         """
         super().__init__()
-        self.tables, self.every, self.starts, self.seed, self.save_best = tables, every, starts, seed, save_best
+        _check_count("eval_freq", eval_freq)
+        if opponents is not None and not opponents:
+            raise ValueError("opponents names at least one agent")
+        self._opponents = None if opponents is None else _loaded(opponents)
+        self.eval_freq, self.starts, self.seed = eval_freq, starts, seed
+        self.save_best = None if save_best is None else Path(save_best)
         self.results: dict[str, MatchResult] = {}
         self.score, self.best = -1.0, -1.0
         self.rollouts = 0
 
     def evaluate(self) -> None:
-        """Play the tables, log the win rates, and keep the policy if its score is the best so far."""
+        """Play against all opponents, log the win rates, and keep the policy if its score is the best so far.
+
+        Raises:
+            RuntimeError: an opponent failed, so that there is nothing to measure.
+        """
         agent = network_of(self.model)
         others = agent.variant.players - 1
-        for name in self.tables:
+        results: dict[str, MatchResult] = {}
+        for name in self._opponents or {}:
             line_up: list[Agent | str] = [agent, *[name] * others]
-            self.results[name] = play_match(line_up, agent.variant, starts=self.starts, seed=self.seed)
-            self.logger.record(f"evaluation/win_{name}", self.results[name][agent.name].win.mean)
-        self.score = float(np.mean([result[agent.name].win.mean for result in self.results.values()]))
+            results[name] = play_match(line_up, agent.variant, starts=self.starts, seed=self.seed)
+            if (failure := results[name].failure) is not None:
+                raise RuntimeError(f"no evaluation against {name}: {failure.agent} failed: {failure.reason}")
+        won = {name: result[result.line_up[0]].win.mean for name, result in results.items()}
+        self.results, self.score = results, float(np.mean(list(won.values())))
+        for name, win in won.items():
+            self.logger.record(f"eval/win_{name}", win)
+        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
+        self.logger.dump(self.num_timesteps)
         if self.score > self.best:
             self.best = self.score
             if self.save_best is not None:
                 agent.about["score"] = f"{self.score:.4f}"
                 save_network(self.save_best, agent)
 
+    def _init_callback(self) -> None:
+        """Refuse opponents that can't play the learner's game, before training begins."""
+        variant = network_of(self.model).variant
+        if self._opponents is None:
+            self._opponents = _loaded(game_of(variant).default_opponents)
+        check_agents(self._opponents, variant)
+
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_end(self) -> None:
         self.rollouts += 1
-        if self.rollouts % self.every == 0:
+        if self.rollouts % self.eval_freq == 0:
             self.evaluate()
+
+
+def _loaded(names: Sequence[str]) -> dict[str, Agent]:
+    """Agents by their names."""
+    if isinstance(names, str):
+        raise ValueError(f"agents are given as a list of names, not as {names!r}")
+    return {name: load_agent(name) for name in names}
+
+
+def _check_count(option: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{option} is a whole number from 1 on, not {value!r}")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from getbit_env.single_agent import Opponents, SingleAgentBatch
+from getbit_env.single_agent.batch import check_max_cycles
 
 
 class SingleAgentVecEnv(VecEnv):
@@ -26,8 +27,9 @@ class SingleAgentVecEnv(VecEnv):
 
     - `terminal_observation` and `TimeLimit.truncated`;
     - `episode` with `r` (sum of rewards), `l` (decisions of the learner) and `t` (seconds since this object was made);
-    - `game` with `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none) and `opponents` (the number that
-      `set_opponents` or `set_opponent_groups` gave to those who played it).
+    - `game` with `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none), `length` (decisions of the learner) and
+      `opponents` (the number that `set_opponents` or `set_opponent_groups` gave to those who played it). `VecMonitor` puts its own
+      `episode` in place of that above, and leaves `game` alone.
 
     Attributes:
         batch: the `SingleAgentBatch` behind it.
@@ -63,7 +65,13 @@ class SingleAgentVecEnv(VecEnv):
         return self.batch.set_opponent_groups(opponent_groups)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """What the learner may play: `[num_envs, A]`."""
+        """What the learner may play: `[num_envs, A]`.
+
+        Raises:
+            RuntimeError: the games were not begun.
+        """
+        if not self.batch.begun:
+            raise RuntimeError("call reset() before action_masks()")
         masks: NDArray[np.bool_] = self.batch.action_mask.astype(np.bool_)
         return masks
 
@@ -77,11 +85,16 @@ class SingleAgentVecEnv(VecEnv):
         return seen
 
     def step_async(self, actions: NDArray[np.integer]) -> None:
-        """Take the learner's actions, `[num_envs]`."""
+        """Take the learner's actions, `[num_envs]` whole numbers."""
         self._asked = np.asarray(actions)
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play a round: observations `[num_envs, D]`, rewards `[num_envs]`, dones `[num_envs]`, infos."""
+        """Play a round: observations `[num_envs, D]`, rewards `[num_envs]`, dones `[num_envs]`, infos.
+
+        Raises:
+            RuntimeError: the games were not begun.
+            ValueError: an action is no whole number, or out of range.
+        """
         step = self.batch.step(self._asked)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         now = round(time.perf_counter() - self._made, 6)
@@ -100,9 +113,19 @@ class SingleAgentVecEnv(VecEnv):
                 "terminal_observation": step.final_observation[k],
                 "TimeLimit.truncated": cut,
                 "episode": {"r": total, "l": length, "t": now},
-                "game": {"win": float(placement == 1), "placement": placement, "opponents": group},
+                "game": {"win": float(placement == 1), "placement": placement, "length": length, "opponents": group},
             }
         return self.batch.observation, step.reward, step.terminated | step.truncated, infos
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """A reset takes no options.
+
+        Raises:
+            ValueError: there are some.
+        """
+        given = [options] if isinstance(options, dict) else options or []
+        if any(given):
+            raise ValueError(f"the games take no options of a reset, not {options!r:.200}; starts are drawn from the seed")
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -133,12 +156,13 @@ class SingleAgentVecEnv(VecEnv):
         games = list(self._get_indices(indices))
         if attr_name == "seat":
             players = self.batch.variant.players
-            if value is not None and not 0 <= value < players:
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < players):
                 raise ValueError(f"seat is 0 to {players - 1}, or None to draw it anew each game, not {value}")
             self.batch.fixed_seat[games] = -1 if value is None else value
         elif attr_name == "max_cycles":
             if len(games) != self.num_envs:
                 raise ValueError("max_cycles is one for all games: set it without indices")
+            check_max_cycles(value)
             self.batch.max_cycles = value
         else:
             values = self._attributes.setdefault(attr_name, [None] * self.num_envs)

@@ -40,6 +40,16 @@ class SingleAgentStep(NamedTuple):
     group: NDArray[np.int64]  # [n] number of the opponents that played those, as `set_opponents` gave it
 
 
+def check_max_cycles(max_cycles: int | None) -> None:
+    """Refuse what is no number of decisions.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if max_cycles is not None and (isinstance(max_cycles, bool) or not isinstance(max_cycles, int) or max_cycles < 1):
+        raise ValueError(f"max_cycles is a whole number from 1 on, or None, not {max_cycles!r}")
+
+
 def seat_opponents(opponents: Opponents, layout: Layout) -> list[Agent]:
     """The agents of the seats that are not the learner's: one that plays all of them, or one for each.
 
@@ -87,7 +97,10 @@ class SingleAgentBatch:
         observation: `[G, D]` float32, what the learner sees; a new array after every step.
         action_mask: `[G, A]` int8, likewise.
         max_cycles: decisions of the learner after which a game is cut off, or None.
+        begun: `reset` was called.
     """
+
+    begun = False
 
     def __init__(
         self,
@@ -125,6 +138,7 @@ class SingleAgentBatch:
             raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {seat}")
         if games < 1:
             raise ValueError(f"there is at least one game, not {games}")
+        check_max_cycles(max_cycles)
         game = game_of(variant)
         self.variant = variant
         reward = next(iter(game.rewards)) if reward is None else reward
@@ -197,6 +211,7 @@ class SingleAgentBatch:
         self._groups = list(self._current)
         self._begin(np.ones(self.engine.size, np.uint8))
         self._look()
+        self.begun = True
 
     def step(self, actions: NDArray[np.integer]) -> SingleAgentStep:
         """Play a round of every game.
@@ -208,11 +223,15 @@ class SingleAgentBatch:
             What came of it.
 
         Raises:
+            RuntimeError: the games were not begun.
             ValueError: an action of the learner is out of range, or one of an opponent is not legal.
         """
         engine, games, limit = self.engine, self._games, self.variant.actions
-        if actions.shape != (engine.size,) or actions.min() < 0 or actions.max() >= limit:
-            raise ValueError(f"actions are {engine.size} whole numbers 0..{limit - 1}, not {actions!r}")
+        if not self.begun:
+            raise RuntimeError("call reset() before step()")
+        actions = np.asarray(actions)
+        if actions.shape != (engine.size,) or actions.dtype.kind not in "iu" or actions.min() < 0 or actions.max() >= limit:
+            raise ValueError(f"actions are {engine.size} whole numbers 0..{limit - 1}, not {actions!r:.200}")
         self._actions[games, self.seat] = actions
         if not self._sequential:
             for group in self._groups:

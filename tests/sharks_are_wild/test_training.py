@@ -65,8 +65,8 @@ def test_a_step_of_the_batch_goes_from_own_decision_to_own_decision(name: str, s
         assert not batch.engine.replaced[np.arange(40), batch.seat][~step.terminated].any()
         for k, game in enumerate(step.done):
             episodes += 1
-            lost += step.finish[k] == 2
-            assert step.total[k] == total[game] == pytest.approx(1 if step.finish[k] == 1 else -1 / (variant.players - 1))
+            lost += step.placement[k] == 2
+            assert step.total[k] == total[game] == pytest.approx(1 if step.placement[k] == 1 else -1 / (variant.players - 1))
             assert step.final_observation[k].any()
             total[game] = 0
         assert (total == 0).all(), "rewards come at the end only"
@@ -142,7 +142,7 @@ def test_one_seat_plays_whole_games(options) -> None:
         _, info = env.reset(seed=game)
         over, total = False, 0.0
         while not over:
-            assert env.game.agent_selection == f"player_{info['seat']}"
+            assert env.multi_agent_env.agent_selection == f"player_{info['seat']}"
             action = int(rng.choice(np.flatnonzero(info["action_mask"]))) if game % 2 else int(rng.integers(env.action_space.n))
             illegal = not env.action_masks()[action]
             _, reward, terminated, truncated, info = env.step(action)
@@ -150,13 +150,13 @@ def test_one_seat_plays_whole_games(options) -> None:
             flagged += illegal
             total += reward
             over = terminated or truncated
-        assert total in (1.0, -1 / (env.game.variant.players - 1))
+        assert total in (1.0, -1 / (env.multi_agent_env.variant.players - 1))
         wins += total > 0
         with pytest.raises(RuntimeError, match="call reset"):
             env.step(0)
     assert flagged
     assert wins < games
-    with pytest.raises(ValueError, match="there are 3 other seats, but 2 opponents"):
+    with pytest.raises(ValueError, match="a sequence of 3, one for each; not 2"):
         SingleAgentEnv("getbit/SharksAreWild-v0", ["sharks-random", "sharks-random"], players=4)
     with pytest.raises(ValueError, match="seat is 0 to 1"):
         SingleAgentEnv("getbit/SharksAreWild-v0", seat=2, players=2)
@@ -192,10 +192,9 @@ def test_tournament_and_ratings_take_the_game_by_its_name(tmp_path: Path) -> Non
     assert list(rate(result.matches))[-1] == "sharks-random"
 
 
-def test_an_agent_of_the_other_game_fails_and_says_why() -> None:
-    result = play_match(["sharks-greedy", "random"], TWO, starts=8)
-    assert result.failure is not None
-    assert result.failure.agent == "random"
+def test_an_agent_of_the_other_game_is_refused_before_anything_is_played() -> None:
+    with pytest.raises(ValueError, match="agent 'random' plays Get Bit!, but sharks-2p-level2 is a variant of Sharks are Wild"):
+        play_match(["sharks-greedy", "random"], TWO, starts=8)
 
 
 def test_policies_are_stored_with_their_game(tmp_path: Path) -> None:
@@ -232,17 +231,40 @@ def test_idle_rows_of_a_network_change_nothing() -> None:
 
 def test_the_recipe_trains_this_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A smoke test of the command: a few rollouts, a card, an agent that plays."""
-    from train import run, selfplay
+    from train import card, selfplay
 
-    monkeypatch.setattr(run, "CARD_LINES", 8)
+    monkeypatch.setattr(card, "CARD_STARTS", 8)
     folder = tmp_path / "run"
-    command = "--variant sharks-2p-level2-2coins --frames 4096 --games 64 --batch 1024 --tables 4 --network 16 --bots sharks-greedy"
-    command += f" --evaluation-tables sharks-random --evaluation-lines 8 --quiet --output {folder}"
+    command = (
+        "--variant sharks-2p-level2-2coins --total-timesteps 4096 --n-envs 64 --batch-size 1024 --opponent-groups 4 --net-arch 16"
+    )
+    command += f" --eval-starts 8 --quiet --output {folder}"
     selfplay.main(command.split())
-    assert "sharks-random" in (folder / "card.md").read_text()
-    assert json.loads((folder / "config.json").read_text())["about"]["env"] == ID
+    assert "| sharks-careful |" in (folder / "card.md").read_text(), "the bots of the game are there without being named"
+    saved = json.loads((folder / "config.json").read_text())
+    assert saved["about"]["env"] == ID
+    assert saved["config"]["bots"] == ["sharks-random", "sharks-greedy", "sharks-careful"]
     agent = load_agent(str(folder))
     assert play_match([agent, "sharks-random"], "sharks-2p-level2-2coins", starts=8).failure is None
     assert raw_env(variant="sharks-2p-level2-2coins").variant == agent.variant
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--observe", "history"], "--observe: Sharks are Wild has no option 'history'; there are"),
+        (["--observe", "open_hands"], "--observe: open_hands shows what the rules hide from players"),
+        (["--bots", "random"], "--bots: agent 'random' plays Get Bit!, but sharks-2p-level2 is a variant of Sharks are Wild"),
+        (["--eval-opponents", "random"], "--eval-opponents: agent 'random' plays Get Bit!"),
+        (["--reward", "placement"], "--reward is one of 'win', not 'placement'"),
+    ],
+)
+def test_the_recipe_refuses_what_the_game_does_not_have(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from train import selfplay
+
     with pytest.raises(SystemExit):
-        selfplay.main([*command.split()[:-1], str(tmp_path / "other"), "--history"])
+        selfplay.main(["--variant", TWO, "--output", str(tmp_path / "run"), *arguments])
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "run").exists(), "nothing was begun"

@@ -1,0 +1,85 @@
+"""`config.json` of a run: what it was begun with. It may come from strangers; what it names is not run unless that is allowed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from getbit_env.core.files import write_json
+from train.recipe import DamagedError, Recipe
+
+
+class RunFile:
+    """What `config.json` says.
+
+    Attributes:
+        recipe: name of the recipe.
+        options: of the recipe.
+        about: where the run comes from, by name.
+        run: a token that no other run has; checkpoints bear it.
+    """
+
+    def __init__(self, recipe: str, options: Any, about: dict[str, str], run: str) -> None:
+        self.recipe, self.options, self.about, self.run = recipe, options, about, run
+
+    def write(self, folder: Path) -> None:
+        """Write the file."""
+        config = dataclasses.asdict(self.options)
+        write_json(folder / "config.json", {"recipe": self.recipe, "run": self.run, "config": config, "about": self.about})
+
+
+def read_config(recipe: Recipe, folder: Path, *, allowed: Collection[str] | None = ()) -> RunFile:
+    """The configuration of a run.
+
+    Args:
+        recipe: that trains it.
+        folder: of the run.
+        allowed: the agents that may be named as `module:attribute`, whose code is run; None: all.
+
+    Raises:
+        ValueError: there is no run in the folder, it is another recipe's, or one of its options is wrong.
+    """
+    path = folder / "config.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ValueError(f"{folder} holds no run: it has no config.json") from error
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{path} is damaged: {error}") from error
+    kinds = {"recipe": str, "run": str, "config": dict, "about": dict}
+    if not isinstance(data, dict) or any(not isinstance(data.get(name), kind) for name, kind in kinds.items()):
+        raise DamagedError(f"{path} is not of this version: it holds {', '.join(kinds)}")
+    if data["recipe"] != recipe.name:
+        raise ValueError(f"{folder} is a run of {data['recipe']:.80}, not of {recipe.name}")
+    if not all(isinstance(value, str) for value in data["about"].values()):
+        raise DamagedError(f"{path} is not of this version: about holds texts")
+    known = [entry.name for entry in dataclasses.fields(recipe.config)]
+    for name in data["config"].keys() ^ set(known):
+        said = f"it has no option {name!r}" if name in known else f"there is no option {name[:80]!r}"
+        raise DamagedError(f"{path} is not of this version: {said}")
+    for name in agents_named(data["config"]):
+        if allowed is not None and name not in allowed:
+            _refuse_code(name, path)
+    try:
+        options = recipe.config(**data["config"])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return RunFile(data["recipe"], options, data["about"], data["run"])
+
+
+def agents_named(config: Mapping[str, Any]) -> list[str]:
+    """The names of agents among the options."""
+    lists = [config[name] for name in ("eval_opponents", "bots") if isinstance(config.get(name), list)]
+    return [name for listed in lists for name in listed if isinstance(name, str)]
+
+
+def _refuse_code(name: str, path: Path) -> None:
+    """Refuse the name of an agent that would import a module."""
+    rest = name
+    while rest.startswith("recall:"):
+        rest = rest.removeprefix("recall:")
+    if ":" in rest:
+        raise ValueError(f"{path} names the agent {name[:80]!r}, whose module would be run; --allow-modules allows that")
