@@ -26,7 +26,8 @@ from getbit_env.command_line import (
 from getbit_env.core.files import InUseError, temporary_beside
 from getbit_env.exact.many_players import ManyPlayerSolution
 from getbit_env.exact.positions import Progress, silent
-from getbit_env.exact.solving import Solution, check_solvable, solved
+from getbit_env.exact.solutions import Solution
+from getbit_env.exact.solving import check_solvable, solved
 from getbit_env.exact.stored_results import solution_path
 from getbit_env.exact.two_players import TwoPlayerSolution
 from getbit_env.game_registry import game_of

@@ -68,7 +68,7 @@ def part(function: F) -> F:
     return cast(F, _compile(function, nogil=True, inline="always"))
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba ships no types
+class _KernelCache(FunctionCache):
     """numba's cache of one function, stamped with all kernels, in which nothing that is wrong with its files stops a program."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
