@@ -68,7 +68,10 @@ def part(function: F) -> F:
     return cast(F, _compile(function, nogil=True, inline="always"))
 
 
-class _KernelCache(FunctionCache):
+_Untyped: Any = FunctionCache  # numba calls itself typed, but these functions are not
+
+
+class _KernelCache(_Untyped):  # type: ignore[misc]  # it is typed no better than its base
     """numba's cache of one function, stamped with all kernels, in which nothing that is wrong with its files stops a program."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
