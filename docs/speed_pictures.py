@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+from matplotlib.figure import Figure
 
 from docs.lesson_pictures import BLUE, GREEN, GREY, ORANGE
 from eval.speed.bench import SIZES, growth_name
 from eval.speed.peers import BATCH, SCALAR, our_like
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
 
 COLOURS = {4: BLUE, 5: ORANGE, 6: GREEN, 7: GREY}
 
@@ -25,14 +22,14 @@ def draw_all(figures: Mapping[str, Any], folder: Path) -> list[Path]:
     for name, figure in plots.items():
         paths.append(folder / f"speed_{name}.png")
         figure.savefig(paths[-1], dpi=120, metadata={"Software": None})
-        plt.close(figure)
     return paths
 
 
 def draw_peers(rates: Mapping[str, Any]) -> Any:
     """Agent-steps a second of every environment."""
     ordered = sorted(rates.items(), key=lambda item: -item[1]["median"])
-    figure, axes = plt.subplots(figsize=(9, 0.8 + 0.32 * len(ordered)), layout="constrained")
+    figure = Figure(figsize=(9, 0.8 + 0.32 * len(ordered)), layout="constrained")
+    axes = figure.subplots()
     steps = [rate["median"] for _, rate in ordered]
     least = 10 ** (len(str(int(min(steps)))) - 2)
     kinds = ["ours" if name.startswith("getbit-env") else our_like(name) for name, _ in ordered]
@@ -58,7 +55,8 @@ def draw_peers(rates: Mapping[str, Any]) -> Any:
 
 def draw_growth(rates: Mapping[str, Any]) -> Any:
     """Rounds a second by games per batch: for each number of players, and with a second thread."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
 
     def curve(axes: Any, players: int, threads: int, colour: str, label: str, style: str = "-") -> None:
         games = [size for size in SIZES if size >= threads]

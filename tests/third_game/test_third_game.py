@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,3 +187,22 @@ def test_stable_baselines3_learns_it(tmp_path: Path) -> None:
     assert after["learner"].win.mean > 0.9 > before["learner"].win.mean
     save_network(tmp_path / POLICY_FILE, mine)
     assert load_agent(tmp_path).variant == Variant(2, 3)
+
+
+@pytest.mark.parametrize("variant", ["goofspiel-2p-3c", "goofspiel-3p-3c"])
+def test_the_self_play_recipe_trains_it(tmp_path: Path, variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from train import card, selfplay
+
+    monkeypatch.setattr(card, "CARD_STARTS", 24)
+    small: dict[str, Any] = {"n_envs": 64, "n_steps": 6, "batch_size": 192, "net_arch": [16], "eval_starts": 24}
+    config = selfplay.Config(
+        variant=variant, observe=["points"], total_timesteps=3000, opponent_groups=4, snapshot_freq=2, save_freq=4, **small
+    )
+    assert config.bots == ["goofspiel-random", "goofspiel-matching"]
+    folder = selfplay.train(config, tmp_path / "run", quiet=True)
+    agent = load_agent(folder)
+    assert agent.game == ID
+    assert agent.options.points
+    assert f"A policy for {variant}" in (folder / "card.md").read_text()
+    players = game_registry.find_variant(variant).players
+    assert play_match([agent] + ["goofspiel-random"] * (players - 1), variant, starts=24).failure is None
