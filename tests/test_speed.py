@@ -19,7 +19,7 @@ from eval.speed import bench, guard, workloads
 from eval.speed import first_use as first
 from eval.speed.peers import BATCH, PEERS, SCALAR, our_engine, our_like
 from getbit_env.core.streams import game_streams
-from getbit_env.exact.positions import expand, new_work
+from getbit_env.exact.positions import expand, new_expansion
 from getbit_env.exact.two_players import solve_two_players
 from getbit_env.get_bit.bots.search import MonteCarlo
 from getbit_env.get_bit.observations import Layout
@@ -105,7 +105,7 @@ def test_the_rounds_recorded_of_a_search_are_those_that_it_plays(name: str) -> N
         assert block() == block() == 5
         n = int(recorded.first[-1])
         assert n == 20 * mask.sum()
-        assert same(games, [array[..., :n] for array in bot.agent._room.games])
+        assert same(games, [array[..., :n] for array in bot.agent._work.games])
     together = workloads.record_playouts(variant, rows, masks, game_streams(7, len(rows)), 20)
     assert together.rounds.max() == len(together.cards) > together.rounds.min() > 0
 
@@ -117,7 +117,7 @@ def test_the_rounds_recorded_of_a_solver_are_those_that_it_plays() -> None:
     recorded = workloads.record_expansion(solution, numbers)
     block, games = workloads.rules_alone(positions.variant, recorded, 12)
     assert block() == 12
-    work = new_work(positions.index)
+    work = new_expansion(positions.index)
     for k, number in enumerate(numbers):
         expand(positions.index, np.array([number]), work)
         start, stop = recorded.first[k : k + 2]
