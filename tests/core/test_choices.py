@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from getbit_env.core import choices
+from getbit_env.core import choices, messages
 from getbit_env.core.choices import IllegalAction
 
 
@@ -96,8 +96,8 @@ def test_anything_else_is_refused_by_name(check: Callable[[Any], Any], given: An
 
 @pytest.mark.parametrize("value", ["a" * 10**6, list(range(10**5)), {k: [k] * 99 for k in range(9999)}, np.zeros(10**5)])
 def test_messages_are_short(value: Any) -> None:
-    assert 10 < len(choices.short(value)) < 400
-    assert choices.short([1, "two"]) == "[1, 'two']"
+    assert 10 < len(messages.shown(value)) < 400
+    assert messages.shown([1, "two"]) == "[1, 'two']"
 
 
 def test_options_are_switches_with_names() -> None:
