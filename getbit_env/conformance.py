@@ -71,6 +71,7 @@ def check_parallel(
 
     Raises:
         ConformanceError: a check failed.
+        TypeError: `make_env` is no function.
         ValueError: `skip` names a check that there is not.
     """
     return _check(_ParallelGame, make_env, strict, skip, max_steps)
@@ -266,6 +267,8 @@ class _Trial:
             raise _Wrong(f"{what}: one game has {len(one.kept) - 1} steps, the other {len(two.kept) - 1}")
 
 
+_OTHER_CHECK = {ParallelEnv: "check_aec is for AEC environments", AECEnv: "check_parallel is for parallel environments"}
+
 # The checks -----------------------------------------------------------------------------------------------------------------
 
 
@@ -296,6 +299,10 @@ def _check(kind: type[_Game], make_env: Callable[[], Any], strict: bool, skip: C
     unknown = set(skip) - checks.keys()
     if unknown:
         raise ValueError(f"there is no check {', '.join(sorted(unknown))}; there are {', '.join(checks)}")
+    if not callable(make_env):
+        raise TypeError(
+            f"make_env is a function that makes a new environment at each call, as `lambda: my_env()` does, not {make_env}"
+        )
     trial = _Trial(kind, make_env, max_steps)
     passed: list[str] = []
     not_shown: dict[str, str] = {}
@@ -313,6 +320,8 @@ def _check(kind: type[_Game], make_env: Callable[[], Any], strict: bool, skip: C
             failures.append(Failure(name, f"the environment raised {error!r}", check.mend))
         else:
             passed.append(name)
+        if name == "before_reset" and not isinstance(make_env(), kind.base):
+            break  # the other checks are about another kind of environment
         if not trial.games and name == "plays":
             break  # what can't be played can't be looked at
     if failures:
@@ -328,7 +337,8 @@ def _before_reset(trial: _Trial) -> None:
     """Before the first reset, possible_agents, spaces, metadata and render_mode are there; in a ParallelEnv also agents."""
     env = trial.make_env()
     if not isinstance(env, trial.kind.base):
-        raise _Wrong(f"make_env made {_short(env)}, which is no {trial.kind.base.__name__}")
+        other = f"; {_OTHER_CHECK[trial.kind.base]}" if isinstance(env, AECEnv | ParallelEnv) else ""
+        raise _Wrong(f"make_env made {_short(env)}, which is no {trial.kind.base.__name__}{other}")
     for name in ["possible_agents", "metadata", "render_mode", *["agents", "num_agents"] * (trial.kind is _ParallelGame)]:
         try:
             getattr(env, name)

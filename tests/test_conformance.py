@@ -638,6 +638,14 @@ def test_several_failures_are_listed_together() -> None:
 def test_what_is_no_environment_is_said_to_be_none() -> None:
     with pytest.raises(ConformanceError, match=r"made .*, which is no ParallelEnv"):
         check_parallel(getbit_env.raw_env)
+    with pytest.raises(ConformanceError, match=r"is no ParallelEnv; check_aec is for AEC environments") as raised:
+        check_parallel(getbit_env.env)
+    assert len(raised.value.failures) == 1, "the other checks are about another kind of environment"
+    with pytest.raises(ConformanceError, match=r"is no AECEnv; check_parallel is for parallel environments"):
+        check_aec(getbit_env.parallel_env)
+    for wrong in (getbit_env.parallel_env(), "4p", None):
+        with pytest.raises(TypeError, match="make_env is a function that makes a new environment at each call, as `lambda: my_env"):
+            check_parallel(wrong)  # type: ignore[arg-type]  # that is the point
     with pytest.raises(ConformanceError, match="make_env returned the same environment twice"):
         check_parallel(one_and_the_same())
 

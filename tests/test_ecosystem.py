@@ -9,20 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import gymnasium
 import numpy as np
-import pettingzoo
 import pytest
-from gymnasium.utils.env_checker import check_env as gymnasium_check_env
-from stable_baselines3.common.env_checker import check_env as sb3_check_env
-from stable_baselines3.common.env_util import make_vec_env
 
 import getbit_env
 from getbit_env.conformance import AEC_CHECKS, PARALLEL_CHECKS, check_parallel
 from getbit_env.fixed_population import fixed_population
-from getbit_env.get_bit import ID, Layout, parse_variant
+from getbit_env.get_bit import Layout, parse_variant
 from getbit_env.network import NetworkAgent
-from getbit_env.single_agent import SingleAgentEnv
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's tests import its environments in its own old way
@@ -96,88 +90,7 @@ def test_turns_of_a_round_show_nothing_of_earlier_choices() -> None:
             assert np.array_equal(aec.state(), other.state())
 
 
-# Gymnasium and Stable-Baselines3 --------------------------------------------------------------------------------------------
-
-SEATS: list[dict[str, Any]] = [
-    {},
-    {"opponents": ["highest", "counter", "lowest"], "seat": 2},
-    {"players": 2, "memory": True, "history": True, "opponents": "counter"},
-    {"players": 3, "reward": "placement", "opponents": "lowest"},
-    {"variant": "7p-half", "max_cycles": 5},
-]
-
-
-def test_the_gymnasium_id_is_one_seat() -> None:
-    env = gymnasium.make(f"getbit_env:{ID}", players=5)
-    assert isinstance(env.unwrapped, SingleAgentEnv)
-    assert ID in pettingzoo.parallel_registry
-    assert ID in pettingzoo.aec_registry
-
-
-@pytest.mark.parametrize("options", SEATS, ids=str)
-def test_both_check_env_pass(options: dict[str, Any]) -> None:
-    gymnasium_check_env(gymnasium.make(f"getbit_env:{ID}", **options).unwrapped, skip_render_check=True)
-    gymnasium_check_env(SingleAgentEnv("getbit/GetBit-v0", render_mode="ansi", **options), skip_render_check=True)
-    sb3_check_env(SingleAgentEnv("getbit/GetBit-v0", **options))
-
-
-@pytest.mark.parametrize("options", SEATS, ids=str)
-def test_one_seat_of_the_game(options: dict[str, Any]) -> None:
-    """Whole games are fixed by the seed; masks, rewards and ends are the seat's."""
-
-    def run(env: SingleAgentEnv, seed: int | None) -> list[Any]:
-        rng = np.random.default_rng(0)
-        observation, info = env.reset(seed=seed)
-        log: list[Any] = [observation.tobytes(), info["seat"]]
-        over = False
-        while not over:
-            assert np.array_equal(env.action_masks(), info["action_mask"] != 0)
-            assert observation in env.observation_space
-            assert info["seat"] == options.get("seat", info["seat"])
-            observation, reward, terminated, truncated, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
-            assert not info["illegal_action"]
-            over = terminated or truncated
-            log += [observation.tobytes(), reward, terminated, truncated, info["placement"]]
-            assert terminated == (info["placement"] > 0)
-        snapshot = env.multi_agent_env.snapshot()
-        assert (snapshot["placement"][info["seat"]] or 0) == info["placement"]
-        with pytest.raises(RuntimeError, match="the game is over"):
-            env.step(0)
-        return log
-
-    one, two = SingleAgentEnv("getbit/GetBit-v0", **options), SingleAgentEnv("getbit/GetBit-v0", **options)
-    first, second = ([run(env, seed) for seed in (3, None, None)] for env in (one, two))
-    assert first == second
-    assert first[0] != first[1]
-    assert run(one, 3) == first[0]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"seat": 4}, "seat is 0 to 3, or None to draw it anew each game, not 4"),
-        ({"opponents": ["random"]}, "a sequence of 3, one for each; not 1"),
-        ({"opponents": "nobody"}, "no agent 'nobody'"),
-        ({"players": 9}, "players is 2 to 7, not 9"),
-    ],
-)
-def test_a_seat_that_there_is_not_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        SingleAgentEnv("getbit/GetBit-v0", **options)
-
-
-def test_seeds_through_make_vec_env() -> None:
-    def run(seed: int) -> tuple[bytes, np.ndarray]:
-        env = make_vec_env(f"getbit_env:{ID}", n_envs=4, seed=seed, env_kwargs={"opponents": "random"})
-        seen = [env.reset()]
-        for _ in range(30):
-            observations, rewards, dones, _ = env.step(np.array([4, 0, 2, 1]))
-            seen += [observations, rewards, dones]
-        return b"".join(np.ascontiguousarray(part).tobytes() for part in seen), seen[0]
-
-    (one, lines), (two, _), (three, _) = run(1), run(1), run(2)
-    assert one == two != three
-    assert len({line.tobytes() for line in lines}) > 1, "games of a vector environment differ"
+# Agents -------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_network_plays_by_chance_and_never_illegally() -> None:

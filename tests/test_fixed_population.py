@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import warnings
 from typing import Any
@@ -16,6 +17,7 @@ from pettingzoo.utils.conversions import parallel_to_aec_wrapper
 import getbit_env
 from getbit_env.conformance import PARALLEL_CHECKS, check_aec, check_parallel
 from getbit_env.fixed_population import FixedPopulation, fixed_population
+from getbit_env.get_bit.recall import perfect_recall
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's tests import its environments in its own old way
@@ -172,6 +174,50 @@ def test_a_copy_made_when_some_are_dead_goes_on_identically(how: Any) -> None:
     assert other.agents == []
 
 
+@pytest.mark.parametrize("mask", ["observation", "infos"])
+@pytest.mark.parametrize("max_cycles", [None, 6])
+def test_a_restored_game_is_the_same_for_the_dead_too(mask: str, max_cycles: int | None) -> None:
+    """At every moment, into an environment that was somewhere else, as well as one that was never reset."""
+
+    def make() -> FixedPopulation:
+        return fixed_population(getbit_env.parallel_env(variant="5p-1l", max_cycles=max_cycles), mask=mask)
+
+    env, used, rng = make(), make(), np.random.default_rng(0)
+    play(used, seed=9)
+    seen, infos = env.reset(seed=2)
+    while env.agents:
+        snapshot = json.loads(json.dumps(env.snapshot()))
+        for other in (used, make()):
+            restored = other.restore(snapshot)
+            for agent in env.agents:
+                assert repr(sorted(restored[1][agent].items())) == repr(sorted(infos[agent].items()))
+                vector = restored[0][agent]["observation"] if mask == "observation" else restored[0][agent]
+                if infos[agent]["alive"]:
+                    assert repr(restored[0][agent]) == repr(seen[agent])
+                else:
+                    assert not vector.any(), "what it saw when it died came with that step alone"
+            assert other.agents == env.agents
+            assert other.snapshot() == snapshot
+        actions = choose(env, seen, infos, rng)
+        one, two = env.step(actions), used.step(actions)
+        assert repr(one) == repr(two)
+        seen, *_, infos = one
+    assert used.restore(env.snapshot()) == ({}, {})
+    assert used.agents == []
+    assert used.step({}) == ({}, {}, {}, {}, {})
+
+
+def test_restore_is_refused_where_the_environment_within_can_not() -> None:
+    env = fixed_population(Nested())
+    env.reset()
+    with pytest.raises(AttributeError, match="has no restore"):
+        env.restore({})
+    recalled = fixed_population(perfect_recall(getbit_env.parallel_env(memory=True)))
+    recalled.reset(seed=0)
+    with pytest.raises(ValueError, match="must see every round"):
+        recalled.restore(recalled.snapshot())
+
+
 class Nested(ParallelEnv):
     """Another environment: nested observations, masks in the infos, and one agent that is truncated before the others end."""
 
@@ -234,3 +280,11 @@ def test_what_can_not_be_wrapped_is_refused_with_its_reason() -> None:
         fixed_population(getbit_env.parallel_env(), mask="nowhere")
     with pytest.raises(ValueError, match="has no possible_agents"):
         fixed_population(ParallelEnv())
+    with pytest.raises(TypeError, match=r"env is a ParallelEnv, not the AEC environment get_bit_v0\(4p\)"):
+        fixed_population(getbit_env.env())
+    with pytest.raises(TypeError, match="env is a ParallelEnv, not '4p'"):
+        fixed_population("4p")  # type: ignore[arg-type]  # that is the point
+    env = fixed_population(getbit_env.parallel_env())
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match="actions is a dict with an action for each agent"):
+        env.step([0, 0, 0, 0])  # type: ignore[arg-type]  # likewise

@@ -110,7 +110,7 @@ def seed_or_none(value: Any) -> int | None:
         raise ValueError(f"seed is a whole number, at least 0, or None, not {shown(value)}") from None
 
 
-def reset_options(value: Any, example: str) -> Mapping[str, Any]:
+def reset_options(value: Any, example: str = "") -> Mapping[str, Any]:
     """The options of a `reset`: a mapping; an empty one for None.
 
     Args:
@@ -123,7 +123,7 @@ def reset_options(value: Any, example: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ValueError(f"options is a dict such as {example}, or None, not {shown(value)}")
+        raise ValueError(f"options is a dict{f' such as {example}' if example else ''}, or None, not {shown(value)}")
     return value
 
 

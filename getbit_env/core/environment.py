@@ -206,6 +206,24 @@ class TurnBased:
     _cumulative_rewards: dict[str, float]
     _skip_agent_selection: str | None
 
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Observation, reward since its last step, terminated, truncated and info of `agent_selection`.
+
+        Raises:
+            RuntimeError: the environment was never reset, or the game is over.
+        """
+        self._check_playing("last")
+        last: tuple[Any, float, bool, bool, dict[str, Any]] = super().last(observe)  # type: ignore[misc]  # of AECEnv
+        return last
+
+    def _check_begun(self, call: str) -> None:
+        raise NotImplementedError
+
+    def _check_playing(self, call: str) -> None:
+        self._check_begun(call)
+        if not self._agents:
+            raise RuntimeError(f"the game is over: call reset() before {call}()")
+
     def _was_dead_step(self, action: Any) -> None:
         """As PettingZoo's, which removes from the list that `agents` is there."""
         agent = self.agent_selection

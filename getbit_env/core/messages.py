@@ -14,7 +14,10 @@ _short.maxlist = _short.maxtuple = _short.maxset = _short.maxdict = 40
 
 def shown(given: Any) -> str:
     """`repr(given)`, shortened in the middle where it is long: a message stays one line that can be read."""
-    text = _short.repr(given)
+    try:
+        text = _short.repr(given)
+    except Exception:  # an int of thousands of digits has no `repr`, for example
+        text = f"a value of type {type(given).__name__}"
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Self, Unpack
 
@@ -298,7 +299,11 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
         return again, last
 
     def _read_line(self, name: str, line: Any) -> list[int]:
-        robots = whole_numbers(name, line)
+        robots, wanted = whole_numbers(name, line), self.variant.robots
+        if len(robots) != wanted:
+            raise ValueError(
+                f"{name} of {self.variant} holds each of the robots 0..{wanted - 1} once, front to back, not {shown(line)}"
+            )
         check_line(self.variant, robots)
         return robots
 
@@ -421,7 +426,7 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
 
     def __init__(self, env: GetBitParallelEnv) -> None:
         self.env = env
-        self.metadata = {**env.metadata, "is_parallelizable": True}
+        self.metadata = {**copy.deepcopy(env.metadata), "is_parallelizable": True}
         self.state_space = env.state_space
         self._agents = env.possible_agents
         self._skip_agent_selection = None
@@ -474,6 +479,10 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
         """None, "ansi", "rgb_array" or "human"."""
         return self.env.render_mode
 
+    @render_mode.setter
+    def render_mode(self, value: str | None) -> None:
+        self.env.render_mode = value
+
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin a game; see `GetBitParallelEnv.reset`."""
         self._begin(*self.env.reset(seed=seed, options=options))
@@ -501,9 +510,7 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
             ValueError: see `GetBitParallelEnv.check_action`; or an agent that has ended does something.
             TypeError: see `GetBitParallelEnv.check_action`.
         """
-        self._check_begun("step")
-        if not self._agents:
-            raise RuntimeError("the game is over: call reset() before step()")
+        self._check_playing("step")
         if self._position != self._position_within():
             raise RuntimeError("the parallel environment within was stepped by itself: reset() or restore() this one")
         agent = self.agent_selection

@@ -30,7 +30,7 @@ STAGES = ("draw", "play", "block", "over")
 MOST_STEPS_OF_A_TURN = 3  # draw, play, block
 
 
-class SharksAreWildEnv(TurnBased, GameEnv, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """Sharks are Wild, turn by turn. Make it with `raw_env` or `env`, which say what the options are.
 
     | fact | value |
@@ -116,9 +116,7 @@ class SharksAreWildEnv(TurnBased, GameEnv, AECEnv):  # type: ignore[misc]  # Pet
                 something. Nothing has happened then.
             TypeError: the action is not a whole number.
         """
-        self._check_begun("step")
-        if not self._agents:
-            raise RuntimeError("the game is over: call reset() before step()")
+        self._check_playing("step")
         agent = self.agent_selection
         if self._ended or self.terminations.get(agent) or self.truncations.get(agent):
             self._was_dead_step(action)

@@ -7,6 +7,8 @@ games at a time `getbit_env.sb3` is far faster.
 from __future__ import annotations
 
 import copy
+import inspect
+from dataclasses import fields
 from typing import Any
 
 import gymnasium
@@ -14,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import reset_options, seed_or_none, whole_number
+from getbit_env.core.choices import did_you_mean, reset_options, seed_or_none, whole_number
 from getbit_env.core.messages import shown
 from getbit_env.core.spec import Dynamics
 from getbit_env.game_registry import find_game
@@ -60,8 +62,13 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
         Raises:
             ValueError: there is no such seat, or the opponents are too few or too many, or play another game.
+            TypeError: there is no option of that name.
         """
         self.game_spec = find_game(game)
+        theirs = [*inspect.signature(self.game_spec.make_env).parameters, *(f.name for f in fields(self.game_spec.options))]
+        for name in options.keys() - set(theirs):
+            hint = did_you_mean(name, ["opponents", "seat", "render_mode", *theirs])
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
         self.multi_agent_env = self.game_spec.make_env(render_mode=render_mode, **options)
         self.metadata = copy.deepcopy(self.metadata)  # its own, since the class hands its dict out
         self.layout, self.render_mode = self.multi_agent_env.layout, render_mode
@@ -99,7 +106,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ValueError: the seed or an option is wrong. Nothing has happened then.
         """
-        seed, options = seed_or_none(seed), dict(reset_options(options, "those of the game's own environment"))
+        seed, options = seed_or_none(seed), dict(reset_options(options))
         before = copy.deepcopy(self._np_random), self._np_random_seed
         super().reset(seed=seed)
         players = self.multi_agent_env.variant.players

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib
+import inspect
+import io
 import json
 import pickle
+import re
+import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pettingzoo
 import pytest
+from pettingzoo.utils import aec_to_parallel
+from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 import getbit_env
-from getbit_env.get_bit.environment import ID, GetBitParallelEnv
+from getbit_env.get_bit import Options
+from getbit_env.get_bit.environment import ID, GetBitAECEnv, GetBitParallelEnv
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's tests import its environments in its own old way
@@ -169,6 +178,16 @@ def test_a_snapshot_of_a_cut_off_game_is_over() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"stream": ["0x1", -1]}, "drawn from its stream is a whole number of at most 64 bits, not -1"),
+        ({"stream": [1, 1]}, "stream is a list such as"),
+        ({"start": [1, 2.0, 0, 3]}, "each entry of the snapshot's start is a whole number, not 2.0"),
+        ({"start": "0123"}, "the snapshot's start is a list of whole numbers"),
+        ({"round": 3.0}, r"says round 3.0, but its actions lead to 3"),
+        ({"truncated": 1}, "truncated is true or false, not 1"),
+        ({"actions": [[0, 1, 2, 3]] * 1000}, "actions has 1000 entries, but there are at most 15"),
+        ({"actions": [[0, 1, 2, None]]}, "that of player_3 is a whole number, not None"),
+        ({"actions": {}}, "the snapshot's actions is a list"),
+        ({"limb": [4, 4, 4, 4]}, "has 'limb', which no snapshot of this environment has"),
         ({"version": "getbit/GetBit-v9"}, "version is 'getbit/GetBit-v9'"),
         ({"variant": "5p"}, "variant is '5p', this environment's is '4p'"),
         ({"limbs": [4, 4, 4, 4]}, "says limbs .* its actions lead to"),
@@ -189,6 +208,43 @@ def test_a_wrong_snapshot_is_refused_and_changes_nothing(change: dict[str, Any],
     with pytest.raises(ValueError, match=message):
         env.restore(wrong)
     assert env.snapshot() == before
+
+
+def test_a_finished_game_is_not_truncated() -> None:
+    env = getbit_env.parallel_env()
+    play(env)
+    with pytest.raises(ValueError, match="says truncated, but its game is over or has not begun"):
+        env.restore(env.snapshot() | {"truncated": True})
+    env.reset()
+    with pytest.raises(ValueError, match="says truncated"):
+        env.restore(env.snapshot() | {"truncated": True})
+
+
+def test_lists_that_are_handed_out_are_copies() -> None:
+    env, twin = getbit_env.parallel_env(), getbit_env.parallel_env()
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    for handed_out in (env.agents, env.possible_agents, env.snapshot()["start"], env.metadata["render_modes"]):
+        handed_out.append("x")
+    env.snapshot()["actions"].append(0)
+    assert GetBitParallelEnv.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
+    assert same(env.step(dict.fromkeys(env.agents, 1)), twin.step(dict.fromkeys(env.agents, 1)))
+    assert env.snapshot() == twin.snapshot()
+    assert same(env.reset(), twin.reset())
+    spaces = [env.observation_space(agent) for agent in env.agents]
+    env.restore(env.snapshot())
+    assert all(env.observation_space(agent) is space for agent, space in zip(env.agents, spaces, strict=True))
+
+
+def test_agents_may_be_set_to_break_a_game_off_and_to_nothing_else() -> None:
+    env = getbit_env.parallel_env()
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"agents may be set to \[\] alone"):
+        env.agents = ["player_0"]
+    env.agents = []
+    assert env.step({}) == ({}, {}, {}, {}, {})
+    env.reset()
+    assert len(env.agents) == 4
 
 
 def test_snapshot_names_everything_of_the_position() -> None:
@@ -246,6 +302,7 @@ def test_actions_may_come_in_any_order_and_as_any_whole_number() -> None:
         ({"player_2": -1}, ValueError, "player_2: action -1 is out of range"),
         ({"player_3": 1.5}, TypeError, "player_3: an action is a whole number, not 1.5"),
         ({"player_3": np.array([1])}, TypeError, "player_3: an action is a whole number"),
+        ({"player_3": 10**5000}, ValueError, "player_3: action a value of type int is out of range"),
     ],
 )
 def test_a_wrong_action_dict_is_refused_by_name_and_changes_nothing(
@@ -258,6 +315,40 @@ def test_a_wrong_action_dict_is_refused_by_name_and_changes_nothing(
     with pytest.raises(error, match=message):
         env.step(actions)
     assert env.snapshot() == before
+
+
+@pytest.mark.parametrize("actions", [[0, 0, 0, 0], None, 0, "player_0"])
+def test_actions_that_are_no_dict_are_refused(actions: Any) -> None:
+    env = getbit_env.parallel_env()
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match="actions is a dict with an action for each agent, such as"):
+        env.step(actions)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed is a whole number, at least 0, or None, not -1"),
+        ({"seed": 1.5}, "seed is a whole number"),
+        ({"options": [0, 1, 2, 3]}, r"options is a dict such as {'line': \[2, 0, 1, 3\]}, or None, not"),
+        ({"options": {"line": "ABCD"}}, "line is a list of whole numbers, not 'ABCD'"),
+        ({"options": {"line": [0.0, 1.0, 2.0, 3.0]}}, "each entry of line is a whole number, not 0.0"),
+        ({"options": {"line": {0, 1, 2, 3}}}, "line is a list of whole numbers"),
+        ({"options": {"line": [[0], [1], [2], [3]]}}, r"each entry of line is a whole number, not \[0\]"),
+        ({"options": {"line": [0, 1, 2]}}, "line of 4p holds each of the robots 0..3 once"),
+    ],
+)
+def test_a_wrong_reset_is_refused_by_name(arguments: dict[str, Any], message: str) -> None:
+    for env in (getbit_env.parallel_env(), getbit_env.raw_env(), getbit_env.env()):
+        with pytest.raises(ValueError, match=message):
+            env.reset(**arguments)
+
+
+def test_a_line_may_be_a_tuple_or_an_array() -> None:
+    env = getbit_env.parallel_env()
+    for line in ((2, 0, 3, 1), np.array([2, 0, 3, 1]), [np.int8(2), 0, 3, 1]):
+        env.reset(options={"line": line})
+        assert env.snapshot()["start"] == [2, 0, 3, 1]
 
 
 def test_an_action_for_one_who_is_out_is_refused() -> None:
@@ -353,6 +444,23 @@ def test_rewards_of_a_game(players: int) -> None:
                 assert total[agent] == pytest.approx(1 - 2 * (place - 1) / (players - 1))
 
 
+@pytest.mark.parametrize("players", range(2, 8))
+def test_rewards_of_a_game_sum_to_zero_exactly(players: int) -> None:
+    for reward in ("win", "placement"):
+        total = 0.0
+        for _, rewards, *_ in play(getbit_env.parallel_env(players, reward=reward), seed=1)[1:]:
+            total += sum(rewards.values())
+            assert all(type(r) is float for r in rewards.values())
+        assert abs(total) < 1e-15
+
+
+def test_a_limb_costs_what_was_asked_for_and_not_its_float32() -> None:
+    env = getbit_env.parallel_env(limb_reward=0.1)
+    log = play(env, seed=2)
+    assert 0.1 in log[2][1].values()
+    assert sorted(log[-1][1].values())[-1] == 1.0
+
+
 def test_limb_reward_is_added_per_limb_lost() -> None:
     plain, shaped = (play(getbit_env.parallel_env(limb_reward=r), seed=2) for r in (0.0, -0.25))
     for (_, before, *_), (_, after, *_) in zip(plain[2:], shaped[2:], strict=True):
@@ -389,6 +497,151 @@ def test_aec_is_the_same_game() -> None:
                 assert aec.rewards[agent] == rewards[agent]
         while aec.agents and aec.terminations[aec.agent_selection]:
             aec.step(None)
+
+
+@pytest.mark.parametrize("options", [{}, {"variant": "4p-1l"}, {"players": 2}, {"max_cycles": 3}], ids=str)
+def test_the_aec_form_is_restored_at_any_moment(options: dict[str, Any]) -> None:
+    """Through JSON and into another environment: in the middle of a round, and while those who ended are still to step."""
+    for make in (getbit_env.env, getbit_env.raw_env):
+        aec, other = make(**options), make(**options)
+        aec.reset(seed=3)
+        rng = np.random.default_rng(0)
+        while aec.agents:
+            snapshot = json.loads(json.dumps(aec.snapshot()))
+            other.restore(snapshot)
+            assert other.snapshot() == snapshot
+            assert other.agent_selection == aec.agent_selection
+            for name in ("agents", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos"):
+                assert same(getattr(other, name), getattr(aec, name)), name
+            assert same(other.last(), aec.last())
+            seen, _, terminated, truncated, _ = aec.last()
+            action = None if terminated or truncated else legal(seen, rng)
+            other.step(action)
+            aec.step(action)
+            assert other.snapshot() == aec.snapshot()
+        aec.reset()
+        other.reset()
+        assert aec.snapshot() == other.snapshot()
+
+
+def test_the_aec_form_takes_a_snapshot_of_the_parallel_one_and_wrong_ones_are_refused() -> None:
+    env, aec = getbit_env.parallel_env(), getbit_env.env()
+    env.reset(seed=0)
+    env.step({"player_0": 0, "player_1": 1, "player_2": 2, "player_3": 3})
+    aec.restore(env.snapshot())
+    assert aec.agent_selection == "player_0"
+    aec.step(1)
+    for wrong, message in (
+        ({"chosen": [9]}, "player_0: action 9 is out of range"),
+        ({"chosen": [1, 1, 1, 1]}, "chosen has 4 entries, but there are at most 3"),
+        ({"chosen": [1.0]}, "chosen is a list of actions"),
+        ({"agents": ["player_0"]}, "agents are .* after its actions"),
+        ({"agents": 3}, "agents are .* after its actions"),
+    ):
+        before = aec.snapshot()
+        with pytest.raises(ValueError, match=message):
+            aec.restore(before | wrong)
+        assert aec.snapshot() == before
+    with pytest.raises(ValueError, match="has 'agents', 'chosen', which no snapshot of this environment has"):
+        env.restore(aec.snapshot())
+
+
+def test_the_aec_form_notices_that_the_environment_within_was_moved() -> None:
+    aec = getbit_env.raw_env()
+    aec.reset(seed=0)
+    snapshot = aec.snapshot()
+    aec.env.step(dict.fromkeys(aec.env.agents, 0))
+    with pytest.raises(RuntimeError, match="was stepped by itself"):
+        aec.step(0)
+    aec.restore(snapshot)
+    aec.step(0)
+    aec.env.reset()
+    with pytest.raises(RuntimeError, match="was stepped by itself"):
+        aec.step(0)
+    aec.reset()
+    aec.step(0)
+
+
+def test_the_aec_form_has_what_the_parallel_one_has() -> None:
+    aec = getbit_env.env(players=2, memory=True, render_mode="ansi")
+    assert isinstance(aec.unwrapped, GetBitAECEnv)
+    assert (aec.variant.name, aec.layout.size, aec.state_layout.size) == ("2p-memory", 93, aec.state_space.shape[0])
+    aec.max_cycles = 1
+    assert aec.unwrapped.env.max_cycles == 1
+    aec.reset(seed=0)
+    aec.step(0)
+    aec.step(0)
+    assert all(aec.truncations.values())
+    for handed_out in (aec.agents, aec.possible_agents):
+        handed_out.append("x")
+    assert aec.agents == aec.possible_agents == ["player_0", "player_1"]
+    assert "round 1" in aec.render()
+
+
+def test_the_aec_form_under_wrappers_of_pettingzoo() -> None:
+    aec = TerminateIllegalWrapper(getbit_env.env(), illegal_reward=-1)
+    aec.reset(seed=0)
+    for card in (0, 1, 2, 3):
+        aec.step(card)
+    aec.observe("player_0")
+    aec.step(0)
+    assert all(aec.terminations.values())
+    assert aec.rewards["player_0"] == -1
+    while aec.agents:
+        aec.step(None)
+    parallel, env = aec_to_parallel(getbit_env.env()), getbit_env.parallel_env()
+    seen, _ = parallel.reset(seed=1)
+    assert same(seen, env.reset(seed=1)[0])
+    rng = np.random.default_rng(0)
+    while env.agents:
+        actions = {agent: legal(seen[agent], rng) for agent in env.agents}
+        theirs, ours = parallel.step(actions), env.step(actions)
+        seen = ours[0]
+        assert same(theirs[2:4], ours[2:4])
+        assert same(dict(theirs[1]), ours[1])
+
+
+def test_wrong_order_in_the_aec_form_is_said() -> None:
+    raw = getbit_env.raw_env()
+    for call in (lambda: raw.step(0), raw.last, lambda: raw.observe("player_0"), raw.snapshot, raw.state):
+        with pytest.raises(RuntimeError, match=r"call reset\(\) before (step|last|observe|snapshot|state)\(\)"):
+            call()
+    raw.reset(seed=0)
+    with pytest.raises(ValueError, match="'player_9' sees nothing: these agents play: player_0"):
+        raw.observe("player_9")
+    raw.max_cycles = 1
+    for _ in range(4):
+        raw.step(0)
+    with pytest.raises(ValueError, match="player_0: its game is over, so that its action is None, not 0"):
+        raw.step(0)
+    assert raw.agent_selection == "player_0"
+    for _ in range(4):
+        raw.step(None)
+    with pytest.raises(RuntimeError, match=r"the game is over: call reset\(\) before step"):
+        raw.step(None)
+
+
+def test_restore_stands_for_a_reset_and_a_failed_one_does_not() -> None:
+    done = getbit_env.env()
+    done.reset(seed=0)
+    done.step(1)
+    env = getbit_env.env()
+    with pytest.raises(ValueError, match="seed"):
+        env.reset(seed=-1)
+    with pytest.raises(ValueError, match="a snapshot is the dict"):
+        env.restore([])
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        env.agents  # noqa: B018 - it raises
+    env.restore(done.snapshot())
+    assert env.agent_selection == "player_1"
+
+
+def test_help_shows_the_arguments() -> None:
+    wanted = inspect.signature(getbit_env.parallel_env).parameters
+    for maker in (getbit_env.env, getbit_env.raw_env):
+        assert inspect.signature(maker).parameters == wanted
+        assert "half_limbs: the longer game" in str(maker.__doc__)
+        assert pickle.loads(pickle.dumps(maker)) is maker
 
 
 def test_a_wrong_action_is_refused_at_once_in_the_aec_form_and_can_be_mended() -> None:
@@ -448,11 +701,73 @@ def test_nothing_hidden_shows_in_observations_masks_or_infos() -> None:
         ({"variant": "4p-half", "half_limbs": True}, "already says what half_limbs would"),
         ({"variant": "5p", "players": 3}, "has 5 players, not 3"),
         ({"variant": "4x"}, "no variant '4x'"),
+        ({"players": "4p"}, "players is 2 to 7, not '4p'; the name of a variant goes into variant='4p'"),
+        ({"players": [4]}, r"players is a whole number, not \[4\]"),
+        ({"players": 4.0}, "players is a whole number, not 4.0"),
+        ({"max_cycles": 3.5}, "max_cycles is a whole number, at least 1, or None for no limit, not 3.5"),
+        ({"max_cycles": True}, "max_cycles is a whole number"),
+        ({"limb_reward": "0.1"}, "limb_reward is a finite number, not '0.1'"),
+        ({"limb_reward": float("nan")}, "limb_reward is a finite number, not nan"),
+        ({"limb_reward": float("inf")}, "limb_reward is a finite number, not inf"),
+        ({"half_limbs": "no"}, "half_limbs is True or False, not 'no'"),
+        ({"half_limbs": 1}, "half_limbs is True or False, not 1"),
+        ({"memory": "yes"}, "memory is True or False, not 'yes'"),
+        ({"variant": "4p", "memory": "no"}, "memory is True or False, not 'no'"),
+        ({"history": "yes"}, "history is True or False, not 'yes'"),
+        ({"render_mode": ["ansi"]}, "render_mode is None or one of"),
     ],
 )
 def test_nonsense_is_refused_with_its_reason(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         getbit_env.parallel_env(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variant": 4}, "or a Variant, not 4; for the standard game say players=4"),
+        ({"variant": None, "half_limb": True}, "unexpected keyword argument 'half_limb'; did you mean 'half_limbs'?"),
+        ({"histroy": True}, "did you mean 'history'?"),
+        ({"max_cycle": 3}, "did you mean 'max_cycles'?"),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_a_hint(options: dict[str, Any], message: str) -> None:
+    for maker in (getbit_env.parallel_env, getbit_env.raw_env, getbit_env.env):
+        with pytest.raises(TypeError, match=message):
+            maker(**options)
+
+
+def test_the_text_is_ascii_where_standard_output_holds_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = getbit_env.parallel_env(render_mode="ansi")
+    play(env, seed=0)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "utf-8"))
+    beautiful = str(env.render())
+    assert "●" in beautiful
+    for encoding in ("ascii", "cp1252", "latin-1"):
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
+        plain = str(env.render())
+        assert plain.encode("ascii")
+        assert plain == beautiful.replace("●", "#").replace("○", ".")
+        sys.stdout.write(plain)
+        sys.stdout.flush()
+    monkeypatch.setattr(sys, "stdout", None)
+    assert env.render() == beautiful
+
+
+def test_the_page_lists_every_argument_info_key_and_render_mode() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "environment.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
+    arguments = inspect.signature(getbit_env.parallel_env).parameters.keys() - {"observe"}
+    env = getbit_env.parallel_env()
+    _, infos = env.reset(seed=0)
+    wanted = arguments | {field.name for field in dataclasses.fields(Options)} | infos["player_0"].keys()
+    assert wanted | {f'"{mode}"' for mode in env.metadata["render_modes"]} <= named
+
+
+def test_rendering_needs_a_reset() -> None:
+    for env in (getbit_env.parallel_env(render_mode="ansi"), getbit_env.raw_env(render_mode="ansi")):
+        with pytest.raises(RuntimeError, match=r"call reset\(\) before render\(\)"):
+            env.render()
 
 
 def test_rendering_needs_a_mode_and_goes_on_after_the_end() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import importlib
+import inspect
+import io
 import json
 import pickle
 import subprocess
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import pettingzoo
 import pytest
+from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 import getbit_env
 from getbit_env.conformance import check_aec
@@ -163,6 +166,17 @@ def test_a_snapshot_of_a_finished_game_is_over() -> None:
         ({"version": "getbit/SharksAreWild-v9"}, "version is 'getbit/SharksAreWild-v9'"),
         ({"variant": "sharks-2p-level1"}, "variant is 'sharks-2p-level1', this environment's is 'sharks-2p-level2'"),
         ({"coins": [4, 4]}, "says coins .* its actions lead to"),
+        ({"coins": [0.0, 0.0]}, r"says coins \[0.0, 0.0\], but its actions lead to"),
+        ({"stream": ["0x1", -1]}, "drawn from its stream is a whole number of at most 64 bits, not -1"),
+        ({"stream": "0x1"}, "stream is a list such as"),
+        ({"start": ["0", 0, 0]}, "a deal is"),
+        ({"start": {"cards": "0" * 10**6, "first": 0, "drawn": 0}}, "a deal of sharks-2p-level2 has 54 cards, not 1000000"),
+        ({"start": {"cards": "0", "first": 2, "drawn": 0}}, "the first player of a deal is a whole number from 0 to 1, not 2"),
+        ({"truncated": 1}, "truncated is true or false, not 1"),
+        ({"truncated": True}, "says truncated, but a game is cut off at the end of a turn"),
+        ({"actions": [None]}, "decision 1 can't be played"),
+        ({"actions": {"0": 0}}, "the snapshot's actions is a list"),
+        ({"coin": 1}, "has 'coin', which no snapshot of this environment has"),
         ({"start": {"cards": "0", "first": 0, "drawn": 0}}, "a deck of sharks-2p-level2 is a list of 54 kinds"),
         ({"start": {"cards": "0X", "first": 0, "drawn": 0}}, "'X' in '0X' is no card"),
         ({"actions": [99]}, "decision 1 can't be played: player_.: action 99 is out of range"),
@@ -279,9 +293,130 @@ def test_it_works_before_reset_and_says_what_is_missing() -> None:
     assert game.agents == game.possible_agents == [f"player_{p}" for p in range(4)]
     assert game.action_space("player_0") is game.action_space("player_0")
     assert game.action_space("player_0") is not game.action_space("player_1"), "or seeding one would seed the other"
-    for call in (lambda: game.step(0), game.snapshot):
-        with pytest.raises(RuntimeError, match="call reset"):
+    for call in (lambda: game.step(0), game.snapshot, game.last, game.state, lambda: game.observe("player_0")):
+        with pytest.raises(RuntimeError, match=r"call reset\(\) before (step|snapshot|last|state|observe)\(\)"):
             call()
+    game.reset()
+    with pytest.raises(ValueError, match="there is no agent 'player_9'; there are player_0"):
+        game.observe("player_9")
+
+
+def test_after_the_end_only_none_is_taken_and_then_nothing() -> None:
+    game = raw_env(players=2, max_cycles=1)
+    game.reset(seed=0)
+    while not any(game.truncations.values()):
+        game.step(int(game.last()[0]["action_mask"].argmax()))
+    with pytest.raises(ValueError, match=r"player_\d: its game is over, so that its action is None, not 0"):
+        game.step(0)
+    for _ in range(2):
+        game.step(None)
+    assert game.agents == []
+    for call in (lambda: game.step(None), game.last):
+        with pytest.raises(RuntimeError, match=r"the game is over: call reset\(\) before"):
+            call()
+
+
+@pytest.mark.parametrize("max_cycles", [1, 4, 9])
+def test_max_cycles_cuts_off_after_a_turn_with_no_reward(max_cycles: int) -> None:
+    game = env(players=3, level=2, max_cycles=max_cycles)
+    log = play(game)
+    assert game.unwrapped.snapshot()["turn"] == max_cycles
+    ended = [entry for entry in log if entry[3] or entry[4]]
+    assert [(entry[2], entry[3], entry[4], entry[5]["placement"]) for entry in ended] == [(0, False, True, 0)] * 3
+    snapshot = json.loads(json.dumps(game.snapshot()))
+    assert snapshot["truncated"]
+    assert snapshot["stage"] == "draw"
+    masks = [entry[1]["action_mask"] for entry in ended]
+    assert sum(not mask.all() for mask in masks) == 1, "who would have decided keeps the mask of the position"
+    other = raw_env(players=3, level=2)
+    other.restore(snapshot)
+    assert all(other.truncations.values())
+    assert other.snapshot() == snapshot
+    game.reset(seed=0)
+    game.max_cycles = None
+    assert len(play(game)) > len(log)
+    game.max_cycles = 2
+    assert game.unwrapped.max_cycles == 2
+    play(game)
+    assert game.unwrapped.snapshot()["turn"] == 2
+    assert pettingzoo.make("aec", ID, max_cycles=4).max_cycles == 4
+
+
+def test_a_game_that_ends_in_its_last_allowed_turn_is_decided_not_cut_off() -> None:
+    game = raw_env(players=2, coins=1)
+    play(game)
+    game.max_cycles = game.snapshot()["turn"] + 1  # the turn that wins is not finished
+    play(game)
+    assert game.snapshot()["winner"] is not None
+    assert not game.snapshot()["truncated"]
+
+
+def test_lists_that_are_handed_out_are_copies() -> None:
+    game, twin = raw_env(players=2), raw_env(players=2)
+    game.reset(seed=0)
+    twin.reset(seed=0)
+    for handed_out in (game.agents, game.possible_agents, game.metadata["render_modes"], game.snapshot()["actions"]):
+        handed_out.append("x")
+    game.snapshot()["start"]["cards"] = "x"
+    (waits,) = set(game.agents) - {game.agent_selection}
+    game.infos[waits]["placement"] = game.infos[waits]["illegal_action"] = 7
+    assert SharksAreWildEnv.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
+    assert same(play(game, reset=False), play(twin, reset=False))
+    space = game.observation_space("player_0")
+    game.restore(game.snapshot())
+    assert game.observation_space("player_0") is space
+
+
+def test_rewards_of_a_game_sum_to_zero_exactly() -> None:
+    for players in (2, 3, 4):
+        game = raw_env(players=players, coins=1)
+        total = sum(entry[2] for entry in play(game))
+        assert abs(total) < 1e-15
+        assert type(game._pays[1]) is float
+
+
+def test_under_wrappers_of_pettingzoo() -> None:
+    game = TerminateIllegalWrapper(env(players=2), illegal_reward=-1)
+    game.reset(seed=0)
+    loser = game.agent_selection
+    game.step(5)
+    assert all(game.terminations.values())
+    assert game.rewards[loser] == -1
+    while game.agents:
+        game.step(None)
+
+
+def test_restore_stands_for_a_reset_and_a_failed_reset_does_not() -> None:
+    done = env(players=2)
+    done.reset(seed=0)
+    game = env(players=2)
+    with pytest.raises(ValueError, match="seed is a whole number, at least 0, or None, not -1"):
+        game.reset(seed=-1)
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        game.agents  # noqa: B018 - it raises
+    game.restore(done.snapshot())
+    assert game.agent_selection == done.agent_selection
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"deal": "0123"}, "a deal is {'cards': '0S47...', 'first': 0}, not '0123'"),
+        ({"deal": {"cards": "0"}}, "a deal is"),
+        ({"deal": {"cards": 5, "first": 0}}, "a deal is"),
+        ({"deal": {"cards": "0", "first": True}}, "the first player of a deal is a whole number from 0 to 1, not True"),
+        ([0, 1], "options is a dict such as"),
+    ],
+)
+def test_wrong_reset_options_are_refused_by_name(options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        raw_env(players=2).reset(options=options)
+
+
+def test_help_shows_the_arguments() -> None:
+    assert inspect.signature(env).parameters == inspect.signature(raw_env).parameters
+    assert {"players", "max_cycles", "render_mode"} <= inspect.signature(env).parameters.keys()
+    assert "turn_limit: turns after which" in str(env.__doc__)
 
 
 def test_nothing_hidden_shows_in_observations_masks_or_infos() -> None:
@@ -333,11 +468,38 @@ def test_registered_once_and_not_imported_with_the_package() -> None:
         ({"turn_limit": 0}, "turn_limit is 1 to"),
         ({"variant": "sharks-2p-level1", "level": 2}, "already says what the options of the game would"),
         ({"variant": "4p"}, "no variant '4p'"),
+        ({"max_cycles": 0}, "max_cycles is a whole number, at least 1, or None for no limit, not 0"),
+        ({"max_cycles": 3.5}, "max_cycles is a whole number"),
+        ({"players": "sharks-4p-level1"}, "the name of a variant goes into variant='sharks-4p-level1'"),
+        ({"players": 2.0}, "players is a whole number, not 2.0"),
     ],
 )
 def test_nonsense_is_refused_with_its_reason(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         raw_env(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variant": 4}, "variant is the name of a variant of Sharks are Wild, such as 'sharks-4p-level1', or a Variant, not 4"),
+        ({"turnlimit": 4}, "unexpected keyword argument 'turnlimit'; did you mean 'turn_limit'?"),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_a_hint(options: dict[str, Any], message: str) -> None:
+    for maker in (raw_env, env):
+        with pytest.raises(TypeError, match=message):
+            maker(**options)
+
+
+def test_the_text_can_be_printed_on_any_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for level in (1, 2):
+        game = raw_env(level=level, coins=1, render_mode="ansi")
+        with pytest.raises(RuntimeError, match=r"call reset\(\) before render\(\)"):
+            game.render()
+        play(game)
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+        assert str(game.render()).encode("ascii")
 
 
 def test_rendering_needs_a_mode_and_goes_on_after_the_end() -> None:
