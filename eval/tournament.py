@@ -20,6 +20,7 @@ from getbit_env.match.runner import STARTS
 from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_tables, mixed_tables, play_tournament
 
 NOT_PLAYED = "forfeit*"
+LONGEST_LABEL = 24  # letters; longer ones leave no room for the picture
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -144,7 +145,10 @@ def report(result: TournamentResult, ratings: dict[str, Rating]) -> str:
             else:
                 rows += [f"    {name:{width}}  {s.win!s:{column}}  {s.payoff}" for name, s in match.standings.items()]
     if ratings:
-        rows += ["", f"OpenSkill ratings: mean over shuffled orders of the games, and its standard error\n{'':{width}}      mu  error"]
+        rows += [
+            "",
+            f"OpenSkill ratings: mean over shuffled orders of the games, and its standard error\n{'':{width}}      mu  error",
+        ]
         rows += [f"{name:{width}}  {r.mu:6.2f}  {r.error:5.2f}" for name, r in ratings.items()]
     failures = [match for match in result.matches if match.failure]
     if failures:
@@ -204,8 +208,8 @@ def draw(result: TournamentResult, ratings: dict[str, Rating], file: Path) -> No
 
 
 def _plain(name: str) -> str:
-    """A name as matplotlib writes it: between two `$` it would read mathematics."""
-    return name.replace("$", r"\$")
+    """The end of a name, as matplotlib writes it: between two `$` it would read mathematics."""
+    return (name if len(name) <= LONGEST_LABEL else f"…{name[-LONGEST_LABEL:]}").replace("$", r"\$")
 
 
 def _cell(result: TournamentResult, one: str, many: str) -> tuple[float, str]:

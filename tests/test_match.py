@@ -413,10 +413,10 @@ def test_wrong_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="no agent 'rando'"):
         play_match(["rando"] + ["random"] * 3, "4p")
     for wrong, reason in (
-        ({"starts": 3}, "starts is a whole number, 4 or more, not 3: fewer tell nothing"),
-        ({"starts": 4.5}, "starts is a whole number"),
+        ({"starts": 3}, "starts is 4 or more, not 3: fewer tell nothing"),
+        ({"starts": 4.5}, "starts is a whole number, not 4.5"),
         ({"starts": "24"}, "starts is a whole number"),
-        ({"seed": -1}, "seed is a whole number, 0 or more, not -1"),
+        ({"seed": -1}, "seed is 0 or more, not -1"),
         ({"seed": None}, "seed is a whole number"),
         ({"time_limit": 0}, "time_limit is a number of seconds over 0, or None, not 0"),
         ({"time_limit": math.nan}, "time_limit is"),
@@ -476,7 +476,9 @@ def test_tied_places_are_one_place() -> None:
     drawn = play_match(["sharks-random", "sharks-greedy"], "sharks-2p-level2-4turns", starts=40)
     orders = dict(drawn.orders)
     assert sum(orders.values()) == drawn.games
-    assert orders[("sharks-random", "sharks-greedy"),] == round(drawn.games * (1 - sum(s.win.mean for s in drawn.standings.values())))
+    assert orders[("sharks-random", "sharks-greedy"),] == round(
+        drawn.games * (1 - sum(s.win.mean for s in drawn.standings.values()))
+    )
     twice = play_match(["a", "b", "a"], "sharks-3p-level1", agents=agents, starts=20)
     assert {order for order, _ in twice.orders} <= {(("a",), ("a", "b")), (("b",), ("a", "a"))}
 

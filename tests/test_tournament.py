@@ -14,6 +14,7 @@ from eval import tournament as command
 from getbit_env import parse_variant
 from getbit_env.core.files import InUseError
 from getbit_env.exact import BestResponse
+from getbit_env.exact.positions import Positions
 from getbit_env.get_bit.bots import Highest
 from getbit_env.get_bit.observations import Layout
 from getbit_env.match import ForfeitError, MatchResult, play_match, play_tournament, rate
@@ -143,14 +144,15 @@ def test_an_agent_that_changed_is_another_agent(tmp_path: Path) -> None:
 
 
 def test_a_best_response_that_changed_is_another_agent(tmp_path: Path) -> None:
-    variant = parse_variant("2p-3c-1l")
-    positions = Positions.reachable(variant) if hasattr(Positions, "reachable") else number_positions(variant)
+    positions = Positions(parse_variant("2p-3c-1l"))
     response, path = tmp_path / "best.npz", tmp_path / "tournament.json"
-    answer = np.zeros((positions.count, 2), np.uint8)
-    BestResponse(positions, answer, "random").save(response)
-    own = {"it": Highest()}
-    with pytest.raises(ValueError, match="best"):
-        play_tournament([str(response), "lowest"], "2p", starts=24, path=path)
+    for card in range(2):
+        BestResponse(positions, np.full((positions.count, 2), card, np.uint8), "random").save(response)
+        if card == 0:
+            play_tournament([response, "lowest"], "2p-3c-1l", starts=24, path=path)
+        else:
+            with pytest.raises(ValueError, match=f"what {response} plays from changed"):
+                play_tournament([response, "lowest"], "2p-3c-1l", starts=24, path=path)
 
 
 def test_code_that_changed_is_another_agent_and_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,8 +188,22 @@ def test_one_tournament_at_a_time_plays_into_a_file(tmp_path: Path) -> None:
 
 def test_two_tournaments_begun_at_once_lose_no_table(tmp_path: Path) -> None:
     """One plays, the other is refused and names it; what is in the file is what was played."""
-    arguments = ["-m", "eval.tournament", "random", "lowest", "highest", "--players", "2", "--starts", "24", "--output", str(tmp_path)]
-    both = [subprocess.Popen([sys.executable, *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    arguments = [
+        "-m",
+        "eval.tournament",
+        "random",
+        "lowest",
+        "highest",
+        "--players",
+        "2",
+        "--starts",
+        "24",
+        "--output",
+        str(tmp_path),
+    ]
+    both = [
+        subprocess.Popen([sys.executable, *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
     said = [process.communicate()[1] for process in both]
     assert 0 in [process.returncode for process in both]
     for process, text in zip(both, said, strict=True):
@@ -211,10 +227,9 @@ def test_failures_lose_and_the_tournament_goes_on(tmp_path: Path) -> None:
     assert set(rate(result.matches)) == {"random", "lowest"}
     text = command.report(result, rate(result.matches))
     assert "broken at broken, random, random, random: OSError: no board" in text
-    table = [line.split() for line in text.splitlines()[4:7]]
+    table = [line.split() for line in text.splitlines()[5:8]]
     assert table[0] == ["broken", "-", "forfeit*", "forfeit*"]
     assert table[1][:3] == ["random", "forfeit*", "-"]
-    assert "1.000" not in text
     command.draw(result, rate(result.matches), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
     repaired = play_tournament(names, "4p", own={"broken": Highest()}, starts=24, path=path)
@@ -296,7 +311,9 @@ def test_the_command_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFix
     assert f"Results and picture are in {tmp_path}" in out
 
 
-def test_the_bar_ends_where_all_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_ends_where_all_is_done(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(command, "no_bar", lambda: False)
     code, _, err = run(capsys, "random", "lowest", "highest", "--players", "3", "--starts", "2500", "--output", str(tmp_path))
     assert code == 0
@@ -369,8 +386,14 @@ def test_the_command_names_its_folder_by_what_it_plays(
         (["random", "lowest", "--starts", "2"], "starts is 4 or more"),
         (["random", "equilibrium", "--players", "2"], "`python -m eval.solve` makes it"),
         (["random", "recall:equilibrium", "--players", "2"], "`python -m eval.solve` makes it"),
-        (["random", "counter", "--variant", "sharks-2p-level2"], "agent 'random' plays Get Bit!, but sharks-2p-level2 is a variant of"),
-        (["sharks-random", "counter", "--players", "2"], "agent 'sharks-random' plays Sharks are Wild, but 2p is a variant of Get Bit!"),
+        (
+            ["random", "counter", "--variant", "sharks-2p-level2"],
+            "agent 'random' plays Get Bit!, but sharks-2p-level2 is a variant of",
+        ),
+        (
+            ["sharks-random", "counter", "--players", "2"],
+            "agent 'sharks-random' plays Sharks are Wild, but 2p is a variant of Get Bit!",
+        ),
         (["random", "four_players", "--players", "6"], "four_players was trained on 4p"),
         (["random", "lowest", "--reward", "money"], "reward is one of 'win', 'placement', not 'money'"),
         (["random", "lowest", "--time-limit", "0"], "time_limit is a number of seconds over 0"),

@@ -5,4 +5,15 @@ from getbit_env.match.runner import Failure, ForfeitError, MatchResult, Standing
 from getbit_env.match.statistics import Estimate
 from getbit_env.match.tournament import TournamentResult, play_tournament
 
-__all__ = ["Estimate", "Failure", "ForfeitError", "MatchResult", "Rating", "Standing", "TournamentResult", "play_match", "play_tournament", "rate"]
+__all__ = [
+    "Estimate",
+    "Failure",
+    "ForfeitError",
+    "MatchResult",
+    "Rating",
+    "Standing",
+    "TournamentResult",
+    "play_match",
+    "play_tournament",
+    "rate",
+]

@@ -241,8 +241,10 @@ def check_settings(starts: int, seed: int, time_limit: float | None) -> None:
         ValueError: with the argument, and what it may be.
     """
     for name, value, least, why in (("starts", starts, LEAST_STARTS, ": fewer tell nothing"), ("seed", seed, 0, "")):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} is a whole number, {least} or more, not {value!r}{why}")
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            raise ValueError(f"{name} is a whole number, not {value!r}")
+        if value < least:
+            raise ValueError(f"{name} is {least} or more, not {value}{why}")
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise ValueError(f"time_limit is a number of seconds over 0, or None, not {time_limit!r}")
 

@@ -165,7 +165,9 @@ def play_tournament(
         "contents": {name: digest for name in named if (digest := content_digest(name, chosen))},
         "unchecked": sorted(name for name in names if name in own or is_code(name)),
     }
-    play = partial(play_match, variant=chosen, agents=own, starts=starts, seed=seed, reward=settings["reward"], time_limit=time_limit)
+    play = partial(
+        play_match, variant=chosen, agents=own, starts=starts, seed=seed, reward=settings["reward"], time_limit=time_limit
+    )
     tables = cross_tables(names, chosen.players) + mixed_tables(names, chosen.players, mixed, seed)
     if path is None:
         saved = _play_tables(tables, {}, play, processes, progress)
