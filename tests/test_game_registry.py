@@ -76,7 +76,7 @@ def test_the_games_of_the_package_are_found_by_every_name() -> None:
 
 @pytest.mark.parametrize("name", ["", "sharks-", "4q", "sharks", "Sharks-2p-level2", "third-small"])
 def test_a_name_of_no_variant_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="no variant|no game"):
+    with pytest.raises(ValueError, match="no variant"):
         find_variant(name)
 
 

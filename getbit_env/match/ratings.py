@@ -34,9 +34,10 @@ class Rating(NamedTuple):
 def rate(matches: Sequence[MatchResult], seed: int = 0) -> dict[str, Rating]:
     """Rate the agents of some matches by the Plackett-Luce model of OpenSkill.
 
-    Agents that tie in a game tie in its rating, and so do all in a drawn game. The model learns from one game after another, so its ratings depend on their order: as many games of each match are drawn by
+    The model learns from one game after another, so its ratings depend on their order: as many games of each match are drawn by
     their frequency and rated in shuffled order, `SHUFFLES` times, and the ratings averaged. An agent with several seats in a
-    game plays each with the rating that it has, and takes the mean of what they would get.
+    game plays each with the rating that it has, and takes the mean of what they would get. Agents that tie in a game tie in its
+    rating, and so do all in a drawn game.
 
     Args:
         matches: those in which an agent failed are left out, and with them agents that never finished a game: a forfeit says

@@ -188,8 +188,8 @@ def play_match(
 
     Args:
         line_up: an agent a seat, or its name (one of `agents`, or one that `getbit_env.load_agent` knows), or the path of its
-            folder. An agent that is named, or given, several times plays all these seats in one batch. It sees the observation of its attribute `options`
-            (`observations.Options`) if it has one, else the default. `deterministic = True` says of an agent that it uses no
+            folder. An agent that is named, or given, several times plays all these seats in one batch. It sees the observation
+            of its attribute `options` if it has one, else the default. `deterministic = True` says of an agent that it uses no
             random numbers.
         variant: the game, or its name.
         agents: agents by the names that the line-up uses.

@@ -1,8 +1,9 @@
 """A tournament: every ordered pair of agents as one against many, and mixed tables; saved as it goes, so that it can go on.
 
-All tables play the starts of one seed. So two tables differ by who sits there and not by luck of the start, which makes them
-easier to compare; but what these starts favour, all tables favour, and intervals of several tables do not miss independently. Where a
-match plays every start (`MatchResult.exact`, and `starts` as high as there are), nothing depends on the seed's starts.
+All tables play the starts of one seed. So two tables differ by the agents and not by the luck of the starts, which makes them
+easier to compare. But agents that these starts favour are favoured at every table: intervals of several tables do not miss
+independently, and neither intervals nor ratings say what another seed would change in all tables together. Where a variant has no
+more starts than are played, every start is played, and the seed decides about the agents alone.
 """
 
 from __future__ import annotations
