@@ -29,7 +29,7 @@ def run(*command: str) -> None:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__)
-    parser.add_argument("--frames", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
+    parser.add_argument("--total-timesteps", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), metavar="FOLDER", help="of the run (%(default)s)")
     options = parser.parse_args()
     folder = options.output
@@ -40,7 +40,9 @@ def main() -> None:
     if not (folder / "card.md").exists():
         begun = (folder / "config.json").exists()
         chosen = (
-            ["--resume", str(folder)] if begun else ["--players", "4", "--frames", str(options.frames), "--output", str(folder)]
+            ["--resume", str(folder)]
+            if begun
+            else ["--players", "4", "--total-timesteps", str(options.total_timesteps), "--output", str(folder)]
         )
         run("train.selfplay", *chosen)
     run("eval.tournament", str(folder), *BOTS, "--starts", str(STARTS), "--output", str(folder / "tournament"))
