@@ -11,9 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from getbit_env.command_line import need
 from getbit_env.match import play_tournament
 
-LINES = 1200
+STARTS = 1200
 BOTS = ("random", "highest", "lowest", "counter")
 
 
@@ -28,20 +29,26 @@ def run(*command: str) -> None:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__)
-    parser.add_argument("--frames", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
+    parser.add_argument("--total-timesteps", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), metavar="FOLDER", help="of the run (%(default)s)")
     options = parser.parse_args()
     folder = options.output
+    try:
+        need("stable_baselines3", "sb3_contrib", "torch", "tqdm", "matplotlib")
+    except ValueError as error:
+        parser.error(str(error))
     if not (folder / "card.md").exists():
         begun = (folder / "config.json").exists()
         chosen = (
-            ["--resume", str(folder)] if begun else ["--players", "4", "--frames", str(options.frames), "--output", str(folder)]
+            ["--resume", str(folder)]
+            if begun
+            else ["--players", "4", "--total-timesteps", str(options.total_timesteps), "--output", str(folder)]
         )
         run("train.selfplay", *chosen)
-    run("eval.tournament", str(folder), *BOTS, "--starts", str(LINES), "--output", str(folder / "tournament"))
+    run("eval.tournament", str(folder), *BOTS, "--starts", str(STARTS), "--output", str(folder / "tournament"))
 
     agent = str(folder)  # the tables were just played: this only reads them
-    result = play_tournament([agent, *BOTS], starts=LINES, path=folder / "tournament" / "tournament.json")
+    result = play_tournament([agent, *BOTS], starts=STARTS, path=folder / "tournament" / "tournament.json")
     random, lowest = result.win(agent, "random"), result.win(agent, "lowest")
     passed = random.mean >= 0.33 and (lowest.low if lowest.low is not None else lowest.mean) > 0.25
     print(f"""

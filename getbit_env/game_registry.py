@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,12 +24,17 @@ def register_game(game_id: str, *, prefix: str, spec: str) -> None:
 
     Args:
         game_id: id of its environment.
-        prefix: what the names of its variants and bots begin with, such as `sharks-`.
+        prefix: what the names of its variants and bots begin with: a word and a hyphen, such as `sharks-`. A name belongs to the
+            game with the longest prefix that it begins with.
         spec: where its `GameSpec` is, as `module:attribute`; imported when it is first needed.
 
     Raises:
-        ValueError: another game has the id or the prefix.
+        ValueError: another game has the id or the prefix, or the prefix is none, or `spec` is not `module:attribute`.
     """
+    if prefix and not re.fullmatch(r"[a-z][a-z0-9_]*(-[a-z0-9_]+)*-", prefix):
+        raise ValueError(f"prefix is a word in small letters and a hyphen, such as 'sharks-', not {prefix!r}")
+    if not re.fullmatch(r"[^:]+:[^:]+", spec):
+        raise ValueError(f"spec is module:attribute, not {spec!r}")
     entry = _Entry(prefix, spec)
     for known_id, known in _GAMES.items():
         if (known_id, known) != (game_id, entry) and (known_id == game_id or known.prefix == prefix):
@@ -45,12 +51,17 @@ def find_game(game_id: str) -> GameSpec:
     """The game of this id.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none, or what was registered for it is not its `GameSpec`.
     """
     if game_id not in _GAMES:
         raise ValueError(f"no game {game_id!r}; there are {', '.join(_GAMES)}")
-    module, _, attribute = _GAMES[game_id].spec.partition(":")
-    spec: GameSpec = getattr(import_module(module), attribute)
+    entry = _GAMES[game_id]
+    module, _, attribute = entry.spec.partition(":")
+    spec = getattr(import_module(module), attribute, None)
+    if not isinstance(spec, GameSpec):
+        raise ValueError(f"game {game_id!r} is registered with {entry.spec}, which is no GameSpec")
+    if (spec.id, spec.prefix) != (game_id, entry.prefix):
+        raise ValueError(f"{entry.spec} is {spec.id!r} with the prefix {spec.prefix!r}, not {game_id!r} with {entry.prefix!r}")
     return spec
 
 
@@ -61,8 +72,11 @@ def game_of(variant: Variant) -> GameSpec:
 
 def game_named(name: str) -> GameSpec:
     """The game to which the name of a variant or of a bot belongs, by its beginning."""
-    longest = max((entry.prefix for entry in _GAMES.values() if name.startswith(entry.prefix)), key=len)
-    return find_game(next(game_id for game_id, entry in _GAMES.items() if entry.prefix == longest))
+    return find_game(max((game_id for game_id in _GAMES if name.startswith(_GAMES[game_id].prefix)), key=_length_of_prefix))
+
+
+def _length_of_prefix(game_id: str) -> int:
+    return len(_GAMES[game_id].prefix)
 
 
 def find_variant(variant: Any) -> Any:

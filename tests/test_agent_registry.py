@@ -1,5 +1,6 @@
 """Agents by name: what a name stands for, what is refused before anything is played, and what names from files never do."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_net
 from getbit_env.sharks_are_wild.bots import Greedy
 from getbit_env.sharks_are_wild.observations import Options as SharksOptions
 from getbit_env.sharks_are_wild.variants import parse_variant as parse_sharks
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -39,6 +42,15 @@ def test_a_name_from_a_file_runs_no_code(name: str, module: Path) -> None:
     with pytest.raises(ValueError, match="is code, and names that come out of a file run none"):
         load_agent(name, modules=False)
     assert not (module / "mark").exists()
+
+
+def test_the_example_of_the_page_on_trust_says_what_happens() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "trust.md").read_text(), re.DOTALL)
+    _, _, plays, refused = block.splitlines()
+    exec(f"from getbit_env import load_agent\n{plays}", {})
+    call, said = refused.split("# ValueError: ")
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        exec(f"from getbit_env import load_agent\n{call}", {})
 
 
 def test_without_modules_all_else_is_loaded(tmp_path: Path) -> None:

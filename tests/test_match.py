@@ -8,18 +8,23 @@ import signal
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from getbit_env import parallel_env, parse_variant
+from getbit_env.agent_registry import SHIPPED, load_agent
 from getbit_env.core.agent import Agent
 from getbit_env.get_bit.bots import Highest, Lowest, Random
 from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.match import MatchResult, play_match
-from getbit_env.match.runner import GAMES_PER_CHUNK
+from getbit_env.match import ForfeitError, MatchResult, play_match
+from getbit_env.match.runner import GAMES_PER_CHUNK, LineUp
 from getbit_env.match.statistics import estimate, t_quantile
+from getbit_env.network import POLICY_FILE
+from getbit_env.sharks_are_wild.bots import BOTS, Greedy
+from getbit_env.sharks_are_wild.observations import Options as SharksOptions
 
 
 class Hash:
@@ -193,8 +198,9 @@ def test_standings_add_up(reward: str) -> None:
         result.length - 1
     )  # G4.2: one a round from the second on
     assert sum(games for _, games in result.orders) == 300
-    assert all(sorted(order) == sorted(result.line_up) for order, _ in result.orders)
-    first = sum(games for order, games in result.orders if order[0] == "counter")
+    assert all(sorted(itertools.chain(*order)) == sorted(result.line_up) for order, _ in result.orders)
+    assert all(len(place) == 1 for order, _ in result.orders for place in order), "Get Bit! has no ties"
+    first = sum(games for order, games in result.orders if order[0] == ("counter",))
     assert first / 300 == pytest.approx(result["counter"].win.mean)
 
 
@@ -304,13 +310,56 @@ def test_who_fails_loses(what: object, reason: str) -> None:
     assert result.failure.agent == "bad"
     assert re.match(reason, result.failure.reason), result.failure.reason
     assert (result.games, result.exact, result.orders) == (0, False, ())
-    assert result["bad"].win == (0, None, None)
-    assert result["bad"].payoff.mean == pytest.approx(-1 / 3)
-    assert result["random"].win.mean == result["counter"].win.mean == 0.5
-    assert result["random"].payoff.mean == pytest.approx(1 / 3)
-    assert result["bad"].places == (0, 0, 0.5, 0.5)
-    assert result["counter"].places == (0.5, 0.5, 0, 0)
-    assert "lost by bad, which failed" in str(result)
+    standings = result.standings
+    assert standings["bad"].win == (0, None, None)
+    assert standings["bad"].payoff.mean == pytest.approx(-1 / 3)
+    assert standings["random"].win.mean == standings["counter"].win.mean == 0.5
+    assert standings["random"].payoff.mean == pytest.approx(1 / 3)
+    assert standings["bad"].places == (0, 0, 0.5, 0.5)
+    assert standings["counter"].places == (0.5, 0.5, 0, 0)
+    assert "not played, lost by bad, which failed" in str(result)
+    assert "win" not in str(result)
+
+
+def test_a_forfeit_can_not_be_read_as_a_result() -> None:
+    result = play_match(["bad", "random"], "2p", starts=24, agents={"bad": Bad("raise")})
+    for read in (lambda: result["random"], lambda: result["bad"], lambda: result[0], lambda: result["none"], result.require_played):
+        with pytest.raises(ForfeitError, match=r"bad against random on 2p was not played: bad failed \(KeyError: 'lost my head'"):
+            read()
+    played = play_match(["counter", "random"], "2p", starts=24)
+    assert played.require_played() is played
+    assert played[0] is played["counter"]
+    assert played[1] is played["random"]
+    with pytest.raises(KeyError, match="no agent 'bad' at this table; there are counter, random"):
+        played["bad"]
+
+
+@pytest.mark.parametrize("reward", ["win", "placement"])
+@pytest.mark.parametrize("players", range(2, 8))
+def test_a_forfeit_pays_exactly(players: int, reward: str) -> None:
+    for failed in range(1, players):
+        line_up = ["bad"] * failed + ["random"] * (players - failed)
+        result = play_match(line_up, f"{players}p", starts=4, agents={"bad": Bad("refuse")}, reward=reward)
+        assert sum(s.seats * s.payoff.mean for s in result.standings.values()) == 0
+        assert sum(s.seats * s.win.mean for s in result.standings.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("ending", [SystemExit(0), SystemExit("done"), BaseException("odd"), RecursionError(), MemoryError()])
+def test_an_agent_that_leaves_loses_only_its_match(ending: BaseException) -> None:
+    def leave(_mask: np.ndarray) -> None:
+        raise ending
+
+    result = play_match(["bad", "random"], "2p", starts=24, agents={"bad": Bad(leave)})
+    assert result.failure is not None
+    assert result.failure.reason.startswith(type(ending).__name__)
+
+
+def test_ctrl_c_ends_the_match() -> None:
+    def interrupt(_mask: np.ndarray) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play_match(["bad", "random"], "2p", starts=24, agents={"bad": Bad(interrupt)})
 
 
 def test_what_is_played_for_the_dead_is_ignored() -> None:
@@ -320,6 +369,22 @@ def test_what_is_played_for_the_dead_is_ignored() -> None:
 
     careless = play_match(["lowest", "random", "random", "highest"], "4p", starts=24, agents={"lowest": Careless()})
     assert careless == play_match(["lowest", "random", "random", "highest"], "4p", starts=24)
+
+
+def test_what_an_agent_writes_into_its_arrays_reaches_nobody() -> None:
+    class Scribbler(Hash):
+        def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
+            actions = super().act(observation, action_mask)
+            observation[:], action_mask[:] = 1, 0
+            return actions
+
+    others = ["random", "counter"]
+    for seats in ([0], [0, 2]):
+        results = []
+        for agent in (Hash(1), Scribbler(1)):
+            line_up = ["it" if seat in seats else others[seat % 2] for seat in range(4)]
+            results.append(play_match(line_up, "4p-memory", agents={"it": agent}, starts=24))
+        assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("what", ["sleep", "sleep on"])
@@ -333,6 +398,26 @@ def test_who_takes_too_long_loses(what: str) -> None:
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
+def test_a_timer_of_others_goes_on() -> None:
+    """It goes off when it is due, or after the call of an agent during which it is due, and is not that agent's failure."""
+    fired = []
+    before = signal.signal(signal.SIGALRM, lambda *_: fired.append(len(fired)))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1000, 500)
+        play_match(["counter", "random"], "2p", starts=24, time_limit=60)
+        left, every = signal.getitimer(signal.ITIMER_REAL)
+        assert 0 < left <= 1000
+        assert every == 500
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        pause = {"pause": Bad(lambda mask: time.sleep(0.2) or mask.argmax(1), call=3)}
+        result = play_match(["pause", "random"], "2p", starts=4, agents=pause, time_limit=60)
+        assert fired == [0]
+        assert result.failure is None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_a_time_limit_that_is_kept_changes_nothing() -> None:
     line_up = ["counter", "random"]
     assert play_match(line_up, "2p", starts=24, time_limit=60) == play_match(line_up, "2p", starts=24)
@@ -343,12 +428,86 @@ def test_wrong_calls_are_refused() -> None:
         play_match(["random"] * 3, "4p")
     with pytest.raises(ValueError, match="no agent 'rando'"):
         play_match(["rando"] + ["random"] * 3, "4p")
-    with pytest.raises(ValueError, match="starts is 4 or more, not 3"):
-        play_match(["random"] * 4, "4p", starts=3)
+    for wrong, reason in (
+        ({"starts": 3}, "starts is 4 or more, not 3: fewer tell nothing"),
+        ({"starts": 4.5}, "starts is a whole number, not 4.5"),
+        ({"starts": "24"}, "starts is a whole number"),
+        ({"seed": -1}, "seed is 0 or more, not -1"),
+        ({"seed": None}, "seed is a whole number"),
+        ({"time_limit": 0}, "time_limit is a number of seconds over 0, or None, not 0"),
+        ({"time_limit": math.nan}, "time_limit is"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            play_match(["random"] * 4, "4p", **wrong)
     with pytest.raises(ValueError, match="reward is one of"):
         play_match(["random"] * 4, "4p", reward="money")
     with pytest.raises(ValueError, match="no variant"):
         play_match(["random"] * 4, "4q")
+    with pytest.raises(TypeError, match="a variant is given by its name"):
+        play_match(["random"] * 4, 4)
+    with pytest.raises(ValueError, match="agent 'random' plays Get Bit!, but sharks-4p-level1"):
+        play_match(["random"] * 4, "sharks-4p-level1")
+    with pytest.raises(ValueError, match="agent 'sharks-greedy' plays Sharks are Wild, but 2p is a variant"):
+        play_match(["counter", "sharks-greedy"], "2p")
+    with pytest.raises(ValueError, match=r"four_players was trained on 4p .* not on 6p"):
+        play_match(["four_players", *["random"] * 5], "6p")
+    for wrong, reason in ((Random, "the class Random: call it"), (lambda: Random(), "the function"), (None, "not as None")):
+        with pytest.raises(TypeError, match=reason):
+            play_match([wrong, "random"], "2p")
+        with pytest.raises(TypeError, match=reason):
+            play_match(["mine", "random"], "2p", agents={"mine": wrong})
+
+
+def test_agents_that_want_to_see_secret_hands_play_no_match() -> None:
+    class Peeking(Greedy):
+        options = SharksOptions(open_hands=True)
+
+    with pytest.raises(ValueError, match="wants to see open_hands, which the rules of sharks-2p-level2 hide"):
+        play_match([Peeking(), "sharks-random"], "sharks-2p-level2", starts=8)
+    assert play_match([Peeking(), "sharks-random"], "sharks-2p-level1", starts=8).failure is None
+
+
+def test_a_folder_called_like_a_bot_is_not_the_bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "runs" / "random"
+    folder.mkdir(parents=True)
+    (folder / POLICY_FILE).write_bytes((SHIPPED / "four_players" / POLICY_FILE).read_bytes())
+    monkeypatch.chdir(folder.parent)
+    shipped = play_match(["four_players", "random", "random", "random"], "4p", starts=24)
+    for path, name in ((folder, str(folder)), (Path("random"), "./random"), ("./random", "./random")):
+        result = play_match([path, "random", "random", "random"], "4p", starts=24)
+        assert result[name] == shipped["four_players"]
+        assert result["random"] == shipped["random"]
+    agent = load_agent(folder)
+    assert play_match([agent, "random", "random", "random"], "4p", starts=24)[agent.name] == result[0]
+
+
+def test_tied_places_are_one_place() -> None:
+    """In Sharks are Wild one wins and all others are second (S6), whatever their seats; without a winner all tie (S4)."""
+    names = list("abcd")
+    agents = {name: BOTS["sharks-random"]() for name in names}
+    result = play_match(names, "sharks-4p-level2", agents=agents, starts=60)
+    for order, _ in result.orders:
+        (winner,), others = order
+        assert others == tuple(name for name in names if name != winner)
+    drawn = play_match(["sharks-random", "sharks-greedy"], "sharks-2p-level2-4turns", starts=40)
+    orders = dict(drawn.orders)
+    assert sum(orders.values()) == drawn.games
+    assert orders[("sharks-random", "sharks-greedy"),] == round(
+        drawn.games * (1 - sum(s.win.mean for s in drawn.standings.values()))
+    )
+    twice = play_match(["a", "b", "a"], "sharks-3p-level1", agents=agents, starts=20)
+    assert {order for order, _ in twice.orders} <= {(("a",), ("a", "b")), (("b",), ("a", "a"))}
+
+
+def test_orders_of_made_up_places() -> None:
+    table = LineUp(("random", "counter", "random"), (), parse_variant("3p"), 0, 24, "win", None)
+    finish = np.array([[1, 2, 0, 1, 2], [2, 1, 0, 1, 1], [3, 2, 0, 1, 0]], np.uint8)
+    assert dict(table._orders(finish)) == {
+        (("random",), ("counter",), ("random",)): 1,
+        (("counter",), ("random", "random")): 1,
+        (("random", "random", "counter"),): 2,  # nobody has a place, or all have the same
+        (("counter",), ("random",), ("random",)): 1,
+    }
 
 
 def test_results_survive_json() -> None:

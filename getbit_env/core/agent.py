@@ -16,6 +16,8 @@ class Agent(Protocol):
     begins. A row whose player has nothing to choose is all zero with a mask of ones, and what is played for it is ignored. The
     arrays are reused: an agent that keeps one keeps a copy.
 
+    Whatever an agent raises, `SystemExit` included, is its failure in a match; `KeyboardInterrupt` ends the match.
+
     An agent can also have
 
     `probabilities(observation, action_mask) -> float64 [B, A]`
@@ -31,6 +33,9 @@ class Agent(Protocol):
         the id of the only game that it plays.
     `check_layout(layout) -> None`
         raises `ValueError` if it can't play games whose observations are laid out so. It is asked before anything is played.
+    `files(variant) -> list[Path]`
+        what it reads to play a variant, of an agent with a name of its own (`GameSpec.named_agents`): results that were saved are
+        of no use when these files change.
     """
 
     def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:

@@ -1,8 +1,19 @@
 """Matches between agents, and what they say about how strong each is."""
 
 from getbit_env.match.ratings import Rating, rate
-from getbit_env.match.runner import Failure, MatchResult, Standing, play_match
+from getbit_env.match.runner import Failure, ForfeitError, MatchResult, Standing, play_match
 from getbit_env.match.statistics import Estimate
 from getbit_env.match.tournament import TournamentResult, play_tournament
 
-__all__ = ["Estimate", "Failure", "MatchResult", "Rating", "Standing", "TournamentResult", "play_match", "play_tournament", "rate"]
+__all__ = [
+    "Estimate",
+    "Failure",
+    "ForfeitError",
+    "MatchResult",
+    "Rating",
+    "Standing",
+    "TournamentResult",
+    "play_match",
+    "play_tournament",
+    "rate",
+]

@@ -12,6 +12,7 @@ any number of processes gives the same result.
 from __future__ import annotations
 
 import math
+import os
 import signal
 import threading
 import time
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.agent_registry import check_agents, load_agent
+from getbit_env.agent_registry import check_agents, load_agent, text_of
 from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.choices import choice
 from getbit_env.core.spec import Engine, GameSpec, Variant
@@ -37,6 +38,8 @@ from getbit_env.match.rows import collect, hand_out
 from getbit_env.match.statistics import Estimate, estimate
 
 T = TypeVar("T")
+
+Order = tuple[tuple[str, ...], ...]  # of a finished game: the names in each place, from the winner on; those who tie share a place
 
 STARTS = 5040  # every starting line of seven robots, and whole blocks of all those of fewer
 GAMES_PER_CHUNK = 4096  # larger is faster up to here, and a long history of seven players still fits into memory
@@ -48,6 +51,10 @@ class Failure(NamedTuple):
 
     agent: str
     reason: str
+
+
+class ForfeitError(RuntimeError):
+    """A forfeit was read as a result: an agent failed, and the match says nothing about how strong anybody is."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,9 @@ class Standing:
 class MatchResult:
     """What came out of a match.
 
+    `result["name"]` and `result[seat]` are what an agent did. Both raise `ForfeitError` if an agent failed (`failure`): the match
+    was not played, so nobody won it. `standings` says what a forfeit counts where it has to count, as in a league.
+
     Attributes:
         variant: name of the variant.
         line_up: the agent of each seat.
@@ -82,9 +92,10 @@ class MatchResult:
         standings: of each agent, by name.
         length: mean length of a game, in rounds or turns; 0 if none was played.
         length_unit: what lengths are counted in.
-        orders: how many games ended in each finishing order, names from the winner on.
-        failure: the agent that could not play and why. The match then breaks off and counts as lost in every game by that agent;
-            who did not fail shares the wins.
+        orders: how many games ended in each finishing order: the names in each place, from the winner on. Agents that tie stand
+            in one place together, such as all of them in a drawn game.
+        failure: the agent that could not play and why. The match then breaks off. In `standings` that agent lost every game, and
+            the others share the wins.
     """
 
     variant: str
@@ -95,18 +106,41 @@ class MatchResult:
     standings: dict[str, Standing]
     length: float
     length_unit: str
-    orders: tuple[tuple[tuple[str, ...], int], ...]
+    orders: tuple[tuple[Order, int], ...]
     failure: Failure | None = None
 
-    def __getitem__(self, name: str) -> Standing:
-        return self.standings[name]
+    def require_played(self) -> MatchResult:
+        """The result itself, if the match was played.
+
+        Raises:
+            ForfeitError: an agent failed.
+        """
+        if self.failure is not None:
+            raise ForfeitError(
+                f"{' against '.join(self.line_up)} on {self.variant} was not played: {self.failure.agent} failed "
+                f"({self.failure.reason})"
+            )
+        return self
+
+    def __getitem__(self, agent: str | int) -> Standing:
+        """What an agent did, by its name or by one of its seats.
+
+        Raises:
+            ForfeitError: an agent failed.
+            KeyError: no agent is called so.
+        """
+        standings = self.require_played().standings
+        name = self.line_up[agent] if isinstance(agent, int) else agent
+        if name not in standings:
+            raise KeyError(f"no agent {name!r} at this table; there are {', '.join(standings)}")
+        return standings[name]
 
     def __str__(self) -> str:
         width = max(map(len, self.standings))
         length = f"{self.length:.1f} {self.length_unit}{', exact' * self.exact}"
         rows = [f"{self.variant}: {self.starts} starts, {self.games} games of {length}"]
         if self.failure:
-            rows.append(f"lost by {self.failure.agent}, which failed: {self.failure.reason}")
+            return f"{self.variant}: not played, lost by {self.failure.agent}, which failed: {self.failure.reason}"
         rows += [
             f"{name:{width}}  x{s.seats}  win {s.win}  payoff {s.payoff}  places {' '.join(f'{p:.3f}' for p in s.places)}"
             f"{''.join(f'  {what} {mean:.2f}' for what, mean in s.statistics.items())}"
@@ -125,7 +159,7 @@ class MatchResult:
             name: Standing(s["seats"], Estimate(*s["win"]), Estimate(*s["payoff"]), tuple(s["places"]), dict(s["statistics"]))
             for name, s in data["standings"].items()
         }
-        orders = tuple((tuple(names), games) for names, games in data["orders"])
+        orders = tuple((tuple(tuple(names) for names in order), games) for order, games in data["orders"])
         failure = Failure(*data["failure"]) if data["failure"] else None
         return MatchResult(
             **{
@@ -139,7 +173,7 @@ class MatchResult:
 
 
 def play_match(
-    line_up: Sequence[Agent | str],
+    line_up: Sequence[Agent | str | os.PathLike[str]],
     variant: Variant | str = "4p",
     *,
     agents: Mapping[str, Agent] | None = None,
@@ -153,9 +187,9 @@ def play_match(
     """Play a match.
 
     Args:
-        line_up: an agent a seat, or its name (one of `agents`, or one that `getbit_env.load_agent` knows). An agent that is
-            named, or given, several times plays all these seats in one batch. It sees the observation of its attribute `options`
-            (`observations.Options`) if it has one, else the default. `deterministic = True` says of an agent that it uses no
+        line_up: an agent a seat, or its name (one of `agents`, or one that `getbit_env.load_agent` knows), or the path of its
+            folder. An agent that is named, or given, several times plays all these seats in one batch. It sees the observation
+            of its attribute `options` if it has one, else the default. `deterministic = True` says of an agent that it uses no
             random numbers.
         variant: the game, or its name.
         agents: agents by the names that the line-up uses.
@@ -164,25 +198,28 @@ def play_match(
         seed: of the starts that are drawn and of the agents.
         reward: what finishing places pay, by default the first of the game's `rewards`.
         time_limit: seconds that an agent may take for one call of `reset` or `act`, with all its rows. Python code is
-            interrupted where the system can do so; compiled code is only found to be late when it comes back.
+            interrupted where the system can do so; compiled code is only found to be late when it comes back. A timer of yours
+            (`signal.setitimer`, `signal.alarm`) that would go off during a call goes off after it.
         pool: plays chunks in its processes; the agents must be names, or picklable.
         on_chunk: called with the number of starts done and of all, after every chunk.
 
     Returns:
-        The result; intervals are those of `statistics.estimate` over starts. If all starts are played in blocks, they are
+        The result; it has a `failure` if an agent raised something, `SystemExit` included, played what is not legal, or took too
+        long. Intervals are those of `statistics.estimate` over starts. If all starts are played in blocks, they are
         wider than necessary, because which starts are played is not chance.
 
     Raises:
         ValueError: the line-up does not fit the variant, a name is unknown, an agent can't play this game, or there are
-            too few starts.
+            too few starts. Nothing has been played then.
+        TypeError: something in the line-up is no agent, such as a class.
     """
     chosen: Variant = find_variant(variant)
     if len(line_up) != chosen.players:
         raise ValueError(f"{chosen} has {chosen.players} players, the line-up {len(line_up)}")
-    if starts < LEAST_STARTS:
-        raise ValueError(f"starts is {LEAST_STARTS} or more, not {starts}: fewer tell nothing")
+    check_settings(starts, seed, time_limit)
     own = tuple((agents or {}).items())
-    table = LineUp(tuple(line_up), own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit)
+    seats = tuple(text_of(one) if isinstance(one, os.PathLike) else one for one in line_up)
+    table = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit)
     chunks = range(math.ceil(table.starts / table.starts_per_chunk))
     played: Iterable[_Chunk | Failure] = (
         map(table.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, table.arguments), chunks)
@@ -195,6 +232,21 @@ def play_match(
         if on_chunk is not None:
             on_chunk(min(len(done) * table.starts_per_chunk, table.starts), table.starts)
     return table.result(done)
+
+
+def check_settings(starts: int, seed: int, time_limit: float | None) -> None:
+    """Refuse what no match can be played with.
+
+    Raises:
+        ValueError: with the argument, and what it may be.
+    """
+    for name, value, least, why in (("starts", starts, LEAST_STARTS, ": fewer tell nothing"), ("seed", seed, 0, "")):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            raise ValueError(f"{name} is a whole number, not {value!r}")
+        if value < least:
+            raise ValueError(f"{name} is {least} or more, not {value}{why}")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise ValueError(f"time_limit is a number of seconds over 0, or None, not {time_limit!r}")
 
 
 def chosen_reward(game: GameSpec, reward: str | None) -> str:
@@ -214,7 +266,7 @@ class _Chunk(NamedTuple):
     places: NDArray[np.int64]  # [A, P] games finished in each place
     statistics: NDArray[np.int64]  # [A, statistics of the game]
     length: int  # of all games together
-    orders: Counter[tuple[str, ...]]
+    orders: Counter[Order]
 
 
 class _Seats(NamedTuple):
@@ -283,10 +335,10 @@ class LineUp:
         self._seats = list(chosen.values())
         first = [line_up[seats[0]] for seats in self._seats]
         own = dict(agents)
-        self._agents = [one if not isinstance(one, str) else own[one] if one in own else load_agent(one) for one in first]
+        self._agents = [load_agent(own.get(one, one) if isinstance(one, str) else one) for one in first]
         self.names = _names(first)
         self._game = game_of(variant)
-        check_agents(dict(zip(self.names, self._agents, strict=True)), variant)
+        self._wishes = list(check_agents(dict(zip(self.names, self._agents, strict=True)), variant).values())
         self._all_starts = self._game.number_of_starts(variant)
         deterministic = all(getattr(agent, "deterministic", False) for agent in self._agents)
         self._enumerated = starts >= self._all_starts
@@ -338,13 +390,12 @@ class LineUp:
 
     def _sit_down(self, games: int) -> tuple[list[_Eyes], list[_Seats]]:
         """Give the agents their rows: those that want to see the same share an engine."""
-        wishes = [getattr(agent, "options", None) or self._game.options() for agent in self._agents]
         eyes, tables = [], {}
-        for options in dict.fromkeys(wishes):
+        for options in dict.fromkeys(self._wishes):
             engine = self._engines.get((games, options))
             if engine is None:
                 engine = self._engines[games, options] = self._game.make_engine(self._variant, games, seed=0, options=options)
-            alike = [number for number, wish in enumerate(wishes) if wish == options]
+            alike = [number for number, wish in enumerate(self._wishes) if wish == options]
             eyes.append(_Eyes(engine, [self._seats[number] for number in alike]))
             for number, rows in zip(alike, eyes[-1].rows, strict=True):
                 tables[number] = _Seats(self._agents[number], np.array(self._seats[number]), engine, *rows)
@@ -377,16 +428,22 @@ class LineUp:
 
     def _call(self, number: int, function: Callable[[], T]) -> T:
         """Call an agent; whatever it raises, or takes too long for, becomes its failure."""
+        outer = _outer_timer() if self._time_limit is not None else None
         try:
             if self._time_limit is None:
                 return function()
             with _deadline(self._time_limit):
                 return function()
-        except Exception as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # also SystemExit, which would end all matches
             where = traceback.extract_tb(error.__traceback__)[-1]
             text = next(iter(str(error).splitlines()), "")
             reason = f"{type(error).__name__}: {text} ({where.filename}, line {where.lineno})"
             raise _AgentError(self.names[number], reason) from error
+        finally:  # outside of the agent's call, so that what the other timer raises is not the agent's failure
+            if outer is not None:
+                outer()
 
     def _add_up(self, finish: NDArray[np.uint8], engine: Engine) -> _Chunk:
         """What agents did in games that are over, with these finishing places, `[P, G]`."""
@@ -398,22 +455,38 @@ class LineUp:
         )
         counts = [statistic.count(engine).sum(axis=1, dtype=np.int64) for statistic in self._game.statistics]
         of_player = np.array(counts, np.int64).reshape(-1, players).T
-        agent_of = np.zeros(players, np.int64)
-        for number, seats in enumerate(self._seats):
-            agent_of[seats] = number
-        base = len(self._seats) ** np.arange(players)
-        by_place = agent_of[np.argsort(finish[:, finish.any(axis=0)], axis=0)]  # a draw has no order
-        orders: Counter[tuple[str, ...]] = Counter()
-        for code, times in zip(*np.unique(base @ by_place, return_counts=True), strict=True):
-            orders[tuple(self.names[code // unit % len(self._seats)] for unit in base)] += int(times)
         return _Chunk(
             win,
             payoff,
             np.array([np.bincount(finish[seats].ravel(), minlength=players + 1)[1:] for seats in self._seats]),
             np.array([of_player[seats].sum(axis=0) for seats in self._seats]),
             int(engine.lengths.sum(dtype=np.int64)),
-            orders,
+            self._orders(finish),
         )
+
+    def _orders(self, finish: NDArray[np.uint8]) -> Counter[Order]:
+        """How often each finishing order came out, of the places `[P, G]`."""
+        players, agents = len(finish), len(self._seats)
+        agent_of = np.zeros(players, np.int64)
+        for number, seats in enumerate(self._seats):
+            agent_of[seats] = number
+        place = np.where(finish == 0, players + 1, finish).astype(np.int64)  # without a place: all of these tie for the last one
+        ranked = np.sort(place * agents + agent_of[:, None], axis=0)  # who tie are in the order of the agents, not of the seats
+        tied = np.diff(ranked // agents, axis=0) == 0
+        units = agents ** np.arange(players)
+        codes = units @ (ranked % agents) + agents**players * (2 ** np.arange(players - 1) @ tied)
+        orders: Counter[Order] = Counter()
+        for code, times in zip(*np.unique(codes, return_counts=True), strict=True):
+            ties, names = divmod(int(code), agents**players)
+            order: list[tuple[str, ...]] = []
+            for rank in range(players):
+                name = self.names[names // int(units[rank]) % agents]
+                if rank > 0 and ties >> (rank - 1) & 1:
+                    order[-1] += (name,)
+                else:
+                    order.append((name,))
+            orders[tuple(order)] += int(times)
+        return orders
 
     def result(self, chunks: list[_Chunk]) -> MatchResult:
         """All chunks together."""
@@ -432,7 +505,7 @@ class LineUp:
         return self._report(games, standings, sum(chunk.length for chunk in chunks) / games, tuple(sorted(orders.items())))
 
     def forfeit(self, failure: Failure) -> MatchResult:
-        """What a match counts in which this agent failed: it loses, the others share the wins."""
+        """What a match counts in which this agent failed: it loses, the others share the wins. Payoffs add up to nothing."""
         players = self._variant.players
         failed = len(self._seats[self.names.index(failure.agent)])
         standings = {}
@@ -459,7 +532,7 @@ class LineUp:
         games: int,
         standings: dict[str, Standing],
         length: float,
-        orders: tuple[tuple[tuple[str, ...], int], ...],
+        orders: tuple[tuple[Order, int], ...],
         failure: Failure | None = None,
     ) -> MatchResult:
         names = {seat: name for name, seats in zip(self.names, self._seats, strict=True) for seat in seats}
@@ -482,17 +555,40 @@ def _names(agents: Sequence[Agent | str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name}#{names[:i].count(name) + 1}" for i, name in enumerate(names)]
 
 
+def _can_interrupt() -> bool:
+    """Whether a timer of ours can interrupt Python code here; it can't where a handler was set that Python does not know."""
+    main = threading.current_thread() is threading.main_thread()
+    return hasattr(signal, "setitimer") and main and signal.getsignal(signal.SIGALRM) is not None
+
+
+def _outer_timer() -> Callable[[], None] | None:
+    """What sets a timer again that runs now, less the time that has passed by then; None if there is none."""
+    if not _can_interrupt():
+        return None
+    left, every = signal.getitimer(signal.ITIMER_REAL)
+    if left == 0:
+        return None
+    begin = time.monotonic()
+
+    def set_again() -> None:
+        late = 1e-6  # it was due during the call: it goes off at once
+        signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - begin), late), every)
+
+    return set_again
+
+
 @contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Raise `TimeoutError` in or after the block if it takes longer."""
+    """Raise `TimeoutError` in or after the block if it takes longer. No timer runs afterwards."""
     late = f"it took longer than {seconds:g} s"
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise TimeoutError(late)
 
     begin = time.monotonic()
-    can_interrupt = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    can_interrupt = _can_interrupt()
     if can_interrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # so that no timer but ours reaches `stop`
         before = signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, seconds)
     try:

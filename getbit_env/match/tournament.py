@@ -1,8 +1,13 @@
-"""A tournament: every ordered pair of agents as one against many, and mixed tables; saved as it goes, so that it can go on."""
+"""A tournament: every ordered pair of agents as one against many, and mixed tables; saved as it goes, so that it can go on.
+
+All tables play the starts of one seed. So two tables differ by the agents and not by the luck of the starts, which makes them
+easier to compare. But agents that these starts favour are favoured at every table: intervals of several tables do not miss
+independently, and neither intervals nor ratings say what another seed would change in all tables together. Where a variant has no
+more starts than are played, every start is played, and the seed decides about the agents alone.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import multiprocessing
@@ -15,11 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from getbit_env.agent_registry import check_agents, load_agent
+from getbit_env.agent_registry import check_agents, content_digest, is_code, load_agent, text_of
 from getbit_env.core.agent import Agent
+from getbit_env.core.files import owned, write_json
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_variant, game_of
-from getbit_env.match.runner import STARTS, MatchResult, chosen_reward, play_match
+from getbit_env.match.runner import STARTS, MatchResult, check_settings, chosen_reward, play_match
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__
 
@@ -36,7 +42,8 @@ class TournamentResult:
     Attributes:
         agents: names, in the order given.
         players: at a table.
-        settings: what the results depend on, beside the line-ups.
+        settings: what the results depend on, beside the line-ups. `contents` are digests of what agents play from, by name.
+            `unchecked` are names of agents that are code: a change in what they import or read is not noticed.
         matches: a result a table, one-against-many tables first.
     """
 
@@ -49,7 +56,7 @@ class TournamentResult:
         """The table of `one` among `players - 1` times `many`.
 
         Raises:
-            KeyError: no such table was played.
+            KeyError: no such table was played, as of an agent among its like.
         """
         for match in self.matches:
             if sorted(match.line_up) == sorted([one] + [many] * (self.players - 1)):
@@ -57,8 +64,20 @@ class TournamentResult:
         raise KeyError(f"no table of {one!r} among {self.players - 1} x {many!r}")
 
     def win(self, one: str, many: str) -> Estimate:
-        """How often `one` wins among `players - 1` times `many`; among its like the equal share, by symmetry."""
-        return Estimate(1 / self.players) if one == many else self.match(one, many)[one].win
+        """How often `one` wins among `players - 1` times `many`.
+
+        Raises:
+            KeyError: no such table was played.
+            ForfeitError: an agent failed at it.
+        """
+        return self.match(one, many)[one].win
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The agents that failed at every table at which they sat, if they sat at any."""
+        sat = {name for match in self.matches for name in match.line_up}
+        played = {name for match in self.matches for name in match.line_up if match.failure is None or match.failure.agent != name}
+        return tuple(sorted(sat - played))
 
     @property
     def mixed(self) -> tuple[MatchResult, ...]:
@@ -90,7 +109,7 @@ def mixed_tables(agents: Sequence[str], players: int, most: int = MIXED, seed: i
 
 
 def play_tournament(
-    agents: Sequence[str],
+    agents: Sequence[str | os.PathLike[str]],
     variant: Variant | str = "4p",
     *,
     own: Mapping[str, Agent] | None = None,
@@ -106,7 +125,7 @@ def play_tournament(
     """Play a tournament.
 
     Args:
-        agents: names, as `getbit_env.load_agent` or `own` knows them.
+        agents: names, as `getbit_env.load_agent` or `own` knows them, or paths of folders.
         variant: the game, or its name.
         own: agents by name.
         starts: see `play_match`.
@@ -116,7 +135,8 @@ def play_tournament(
         time_limit: see `play_match`.
         processes: how many play, each a table at a time; the result is the same for any number. `own` must be picklable then.
         path: a JSON file in which results are saved as they come. If it is there already, tables that it holds are not played
-            again, unless an agent failed at them; those of other agents are kept.
+            again, unless an agent failed at them; those of other agents are kept. A file `.NAME.lock` beside it keeps it to one
+            tournament at a time.
         progress: called with a line-up and the part of its starts that is done.
 
     Returns:
@@ -124,28 +144,57 @@ def play_tournament(
         goes on.
 
     Raises:
-        ValueError: there are fewer than two agents, a name is unknown or stands twice, or the file comes from another tournament.
+        ValueError: there are fewer than two agents, a name is unknown or stands twice, an agent can't play the variant, or the
+            file comes from another tournament, or from agents that have changed since. Nothing has been played then.
+        InUseError: another tournament plays into the file.
+        OSError: the file can't be written.
     """
     chosen: Variant = find_variant(variant)
-    agents = tuple(agents)
-    if len(agents) < 2 or len(set(agents)) < len(agents):
-        raise ValueError(f"a tournament has two or more agents with different names, not {', '.join(agents) or 'none'}")
-    check_agents({name: (own or {}).get(name) or load_agent(name) for name in agents}, chosen)
+    names = tuple(text_of(agent) for agent in agents)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ValueError(f"a tournament has two or more agents with different names, not {', '.join(names) or 'none'}")
+    check_settings(starts, seed, time_limit)
+    own = own or {}
+    check_agents({name: load_agent(own.get(name, name)) for name in names}, chosen)
+    named = [name for name in names if name not in own]
     settings: dict[str, Any] = {
         "variant": chosen.name,
         "starts": starts,
         "seed": seed,
         "reward": chosen_reward(game_of(chosen), reward),
         "getbit_env": __version__,
-        "weights": {name: digest for name in agents if (digest := _weights_digest(name))},
+        "contents": {name: digest for name in named if (digest := content_digest(name, chosen))},
+        "unchecked": sorted(name for name in names if name in own or is_code(name)),
     }
-    file = None if path is None else Path(path)
-    saved = _load(file, settings) if file is not None and file.exists() else {}
-    tables = cross_tables(agents, chosen.players) + mixed_tables(agents, chosen.players, mixed, seed)
-    todo = [table for table in tables if table not in saved or saved[table].failure]
     play = partial(
         play_match, variant=chosen, agents=own, starts=starts, seed=seed, reward=settings["reward"], time_limit=time_limit
     )
+    tables = cross_tables(names, chosen.players) + mixed_tables(names, chosen.players, mixed, seed)
+    if path is None:
+        saved = _play_tables(tables, {}, play, processes, progress)
+    else:
+        file = Path(path)
+        with owned(file, "the tournament"):
+            saved = _load(file, settings) if file.exists() else {}
+
+            def save(matches: Mapping[tuple[str, ...], MatchResult]) -> None:
+                order = [t for t in tables if t in matches] + [t for t in matches if t not in tables]
+                write_json(file, TournamentResult(names, chosen.players, settings, tuple(matches[t] for t in order)).to_dict())
+
+            saved = _play_tables(tables, saved, play, processes, progress, save)
+    return TournamentResult(names, chosen.players, settings, tuple(saved[table] for table in tables))
+
+
+def _play_tables(
+    tables: Sequence[tuple[str, ...]],
+    saved: dict[tuple[str, ...], MatchResult],
+    play: Callable[..., MatchResult],
+    processes: int,
+    progress: Progress | None,
+    save: Callable[[Mapping[tuple[str, ...], MatchResult]], None] | None = None,
+) -> dict[tuple[str, ...], MatchResult]:
+    """Play the tables that are not saved yet, or at which an agent failed, and save each when it is done."""
+    todo = [table for table in tables if table not in saved or saved[table].failure]
 
     def tell(table: tuple[str, ...], done: int, of: int) -> None:
         if progress is not None and done < of:  # it is done when it is saved
@@ -153,9 +202,8 @@ def play_tournament(
 
     def keep(table: tuple[str, ...], match: MatchResult) -> None:
         saved[table] = match
-        if file is not None:
-            order = [t for t in tables if t in saved] + [t for t in saved if t not in tables]
-            _save(file, TournamentResult(agents, chosen.players, settings, tuple(saved[t] for t in order)).to_dict())
+        if save is not None:
+            save(saved)
         if progress is not None:
             progress(table, 1.0)
 
@@ -174,41 +222,31 @@ def play_tournament(
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-    return TournamentResult(agents, chosen.players, settings, tuple(saved[table] for table in tables))
-
-
-def _weights_digest(name: str) -> str | None:
-    """Digest of the weights in an agent's folder, if it has one: a run that went on is another agent."""
-    weights = sorted(Path(name).rglob("*.safetensors")) if Path(name).is_dir() else []
-    return hashlib.sha256(b"".join(file.read_bytes() for file in weights)).hexdigest()[:16] if weights else None
+    return saved
 
 
 def _load(file: Path, settings: dict[str, Any]) -> dict[tuple[str, ...], MatchResult]:
-    """The matches of a file by line-up, if they were played with these settings; `settings` learns the file's weights.
+    """The matches of a file by line-up, if they were played with these settings; `settings` learns what the file knows of others.
 
     Raises:
         ValueError: they were not; the message says what differs.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        before, weights = data["settings"], dict(data["settings"]["weights"])
+        before, contents = data["settings"], dict(data["settings"]["contents"])
+        unchecked = {str(name) for name in before["unchecked"]}
         matches = [MatchResult.from_dict(match) for match in data["matches"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{file} holds no tournament: {error!r}") from error
-    differ = [f"{key} was {before.get(key)!r}, is {settings[key]!r}" for key in settings if before.get(key) != settings[key]]
-    differ = [text for text in differ if not text.startswith("weights ")]
-    differ += [
-        f"the weights of {name} changed" for name, digest in settings["weights"].items() if weights.get(name, digest) != digest
-    ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{file} holds no tournament: {error!r:.300}") from error
+    compared = [key for key in settings if key not in ("contents", "unchecked")]
+    differ = [f"{key} was {before.get(key)!r:.80}, is {settings[key]!r}" for key in compared if before.get(key) != settings[key]]
+    known = {name for match in matches for name in match.line_up}
+    for name in [*settings["contents"], *settings["unchecked"]]:
+        was, now = contents.get(name), settings["contents"].get(name)
+        if name in known and was != now:
+            differ.append(f"what {name} plays from changed")
     if differ:
         raise ValueError(f"{file} comes from another tournament: {'; '.join(differ)}. Remove it, or choose another output")
-    settings["weights"] = {**weights, **settings["weights"]}
+    settings["contents"] = {**contents, **settings["contents"]}
+    settings["unchecked"] = sorted(unchecked | set(settings["unchecked"]))
     return {match.line_up: match for match in matches}
-
-
-def _save(file: Path, data: dict[str, Any]) -> None:
-    """Write the file anew, so that it is whole whenever the process dies."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(file.name + ".part")
-    part.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    os.replace(part, file)
