@@ -205,7 +205,7 @@ def test_the_memory_game_by_hand():
 def test_two_robots_of_a_player_can_be_told_apart_in_the_memory_game():
     """Seat, number (0: nearer the front at the start), limbs, own hand, size of the hand, last card."""
     position = "1. b1:124/3 A1:134/2 a1:123/4 B1:234/1"
-    engine = engine_at("2p-4c-1l-memory-pick1", position, start="a B A b", played="A2 a4 B1 b3")
+    engine = engine_at("2p-4c-1l-pick1-memory", position, start="a B A b", played="A2 a4 B1 b3")
     assert engine.observation[0, 0].tolist() == digits(
         "01 01 1 0000 1110 0010 | 10 01 1 1011 1110 0100 | 10 10 1 1110 1110 0001 | 01 10 1 0000 1110 1000 | 0"
     )
