@@ -42,7 +42,7 @@ def test_a_bot_refuses_arrays_that_do_not_fit_its_layout(variant: str, name: str
                 bot.probabilities(wrong_seen, wrong_mask)
     with pytest.raises(ValueError, match=f"of {variant}|of {variant.removesuffix('-memory')}"):
         bot.act(seen[:, :-1], mask)
-    with pytest.raises((ValueError, RuntimeError), match="rows|observations"):
+    with pytest.raises((ValueError, RuntimeError), match=r"rows|observations"):
         bot.act(seen[:1], mask[:1])
     assert mask[np.arange(len(seen)), bot.act(seen, mask)].all(), "what was refused does no harm"
 

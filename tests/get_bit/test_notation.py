@@ -81,7 +81,7 @@ def test_a_position_can_be_printed_without_its_round_and_with_tables_in_order():
         ("4p", "03. A1:12345 B1:12345 C1:12345 D1:12345", "begins with the number of rounds played"),
         ("4p", "٣. A1:12345 B1:12345 C1:12345 D1:12345", "begins with the number of rounds played"),
         ("4p", "3. A01:12345 B1:12345 C1:12345 D1:12345", "'A01:12345' is no robot of a position"),
-        ("4p", "3. A١:12345 B1:12345 C1:12345 D1:12345", "'A١:12345' is no robot of a position"),
+        ("4p", "3. A\u0661:12345 B1:12345 C1:12345 D1:12345", "'A\u0661:12345' is no robot of a position"),
         ("4p", "3. A1:123٤5 B1:12345 C1:12345 D1:12345", "'A1:123٤5' is no robot of a position"),
         ("4p", "3. A1:" + "1" * 100_000, "is no robot of a position"),
         ("4p", "3." + " A1:12345" * 50_000, "has 50000 robots, 4p has 4"),
