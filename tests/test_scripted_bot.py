@@ -47,6 +47,14 @@ def test_a_bot_refuses_arrays_that_do_not_fit_its_layout(variant: str, name: str
     assert mask[np.arange(len(seen)), bot.act(seen, mask)].all(), "what was refused does no harm"
 
 
+@pytest.mark.parametrize(("variant", "name"), ALL_BOTS)
+def test_a_bot_refuses_the_layout_of_another_game(variant: str, name: str) -> None:
+    bot, other = game_named(variant).bots[name](), "4p" if variant.startswith("sharks") else "sharks-2p-level2"
+    layout, seen, _ = rows_of(other)
+    with pytest.raises(ValueError, match=f"plays {game_named(variant).id} and no other game, not {other}"):
+        bot.reset(layout, np.ones(len(seen), bool), 1)
+
+
 class One(SetBot):
     """Has a choice in every other row only."""
 
