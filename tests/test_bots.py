@@ -7,6 +7,7 @@ import pytest
 
 from getbit_env import Variant, load_agent, parse_variant
 from getbit_env.core.agent import Agent
+from getbit_env.core.layouts import Show
 from getbit_env.get_bit.bots import BOTS, Forgetful, Highest, Lowest, Random
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, parse_position
@@ -22,7 +23,9 @@ def rows_of(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1, array.shape[-1])
 
 
-def play_all_seats(agent: Agent, engine: Engine, seed: int, rounds: int | None = None, show: int = 1) -> list[np.ndarray]:
+def play_all_seats(
+    agent: Agent, engine: Engine, seed: int, rounds: int | None = None, show: Show = Show.CHOOSING
+) -> list[np.ndarray]:
     """The actions `[G, P]` of an agent in all seats of whole games, with 0 where nobody has to choose."""
     games, players = engine.size, engine.variant.players
     agent.reset(engine.layout, np.ones(games * players, bool), seed)
@@ -51,8 +54,8 @@ def look(variant: Variant, games: Games, viewer: int, options: Options | None = 
     number = games.rounds.size
     observation = np.zeros((number, variant.players, layout.size), np.float32)
     mask = np.zeros((number, variant.players, variant.actions), np.int8)
-    record, show, words = new_record(layout, number), np.ones(number, np.uint8), new_observation_workspace(layout)
-    observe(layout.view, variant.last_line, games, record, show, words, observation, mask, 0, number)
+    record, show, work = new_record(layout, number), np.full(number, Show.CHOOSING, np.uint8), new_observation_workspace(layout)
+    observe(layout.view, variant.last_line, games, record, show, work, observation, mask, 0, number)
     return layout, observation[:, viewer].copy(), mask[:, viewer].copy()
 
 
@@ -275,6 +278,8 @@ def test_the_counter_by_hand() -> None:
     # At the front a tie does no harm; where nobody else holds a number, it comes first.
     assert liked(Forgetful(), *see("4p", "3. A4:135/24 B4:345/12 C4:245/13 D4:245/13")) == [[2, 4]]
     assert liked(Forgetful(), *see("4p", "3. A4:135/24 B4:145/23 C4:245/13 D4:245/13")) == [[2]]
+    # It counts higher cards and does not ask who holds them: a 3 is safe here, since B can't pass it, but 4 and 5 are two cards.
+    assert liked(Forgetful(), *see("3p-1r-5c", "3. A4:123/45 B4:123/45 C4:345/12")) == [[0, 1, 2]]
     # Two robots: own numbers differ, and 3 is held by others.
     assert liked(Forgetful(), *see("2p", "3. A4:345/12 a4:345/12 B4:123/45 b4:123/45")) == [[3 * 5 + 4, 4 * 5 + 3]]
 

@@ -111,7 +111,7 @@ def test_the_rounds_recorded_of_a_search_are_those_that_it_plays(name: str) -> N
 
 
 def test_the_rounds_recorded_of_a_solver_are_those_that_it_plays() -> None:
-    solution = solve_two_players(parse_variant("2p-3c-pick1-2l"))
+    solution = solve_two_players(parse_variant("2p-3c-2l-pick1"))
     positions = solution.positions
     numbers = np.linspace(0, positions.count - 1, 12).astype(np.int64)
     recorded = workloads.record_expansion(solution, numbers)

@@ -48,7 +48,7 @@ GUARDED: dict[str, tuple[str, float, Callable[[], Block]]] = {
         lambda: matches("random", "highest", "counter", "lookahead", starts=48),
     ),
     "MonteCarlo, 4 players": ("playout", COMPILED, lambda: monte_carlo(4, games=2)),
-    "solver, 2 players": ("position", COMPILED, lambda: solver("2p-3c-pick1-2l", chunks=2)),
+    "solver, 2 players": ("position", COMPILED, lambda: solver("2p-3c-2l-pick1", chunks=2)),
     "Sharks are Wild, 4 players, level 2": ("decision", COMPILED, lambda: sharks_decisions("sharks-4p-level2", 256)),
     "Sharks are Wild, raw_env, 4 players, level 2": ("step", INTERPRETED, lambda: sharks_loop(4, 2, steps=100)),
 }

@@ -42,16 +42,36 @@ def _draw(
         actions[b] = pick(preferred[b], bits)
 
 
-class RowBot:
-    """An agent with a random stream for each row. It refuses arrays that don't fit its last `reset`."""
+def check_game(agent: Any, layout: Any) -> None:
+    """Refuse a layout of another game than the one that an agent plays.
 
+    Raises:
+        ValueError: with the game that it plays.
+    """
+    if agent.game is not None and layout.variant.game != agent.game:
+        raise ValueError(f"{type(agent).__name__} plays {agent.game} and no other game, not {layout.variant}")
+
+
+class RowBot:
+    """An agent with a random stream for each row. It refuses arrays that don't fit its last `reset`.
+
+    Attributes:
+        game: the id of the only game that it plays; None for a bot that plays any.
+    """
+
+    game: ClassVar[str | None] = None
     deterministic: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._streams: RowStreams | None = None
 
     def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.core.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            ValueError: it plays another game.
+        """
+        check_game(self, layout)
         self._layout, self._view = layout, layout.view
         if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
             self._streams = RowStreams(seed, begins.size)

@@ -142,8 +142,8 @@ def parse_position(variant: Variant, text: str) -> Games:
     rounds = re.fullmatch(rf"({_NUMBER})\.", tokens[0]) if tokens else None
     if rounds is None:
         raise ValueError(f"a position begins with the number of rounds played, as in '3.', not {shown(text)}")
-    if len(tokens) > variant.robots + 2:
-        raise ValueError(f"{shown(text)} has {len(tokens) - 1} robots, {variant} has {variant.robots}")
+    if (robots := len(tokens) - 1 - tokens.count("~")) > variant.robots:
+        raise ValueError(f"{shown(text)} has {robots} robots, {variant} has {variant.robots}")
     if int(rounds[1]) > variant.most_rounds:
         raise ValueError(f"{rounds[0]!r}: a game of {variant} takes at most {variant.most_rounds} rounds")
     games = new_games(variant.robots, 1)

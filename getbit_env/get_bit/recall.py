@@ -20,6 +20,7 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper
 from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.compiled import kernel
 from getbit_env.core.messages import shown
+from getbit_env.core.scripted_bot import check_game
 from getbit_env.get_bit.observations import (
     Layout,
     Options,
@@ -153,7 +154,12 @@ class PerfectRecall:
         self._recall: Recall | None = None
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """See `getbit_env.core.agent.Agent`."""
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            ValueError: it plays another game.
+        """
+        check_game(self, layout)
         if not layout.variant.memory:
             self._recall = None
         elif seed is not None or self._recall is None:

@@ -22,7 +22,7 @@ from getbit_env.get_bit.variants import parse_variant
 from getbit_env.match import play_match
 from tests.exact.brute_force import Whim, begin, policy_of, response_value
 
-NAMES = ["2p-3c-1l", "2p-3c-pick1-1l", "3p-1r-4c-1l", "3p-1r-3c-pick1-2l", "4p-3c-1l"]
+NAMES = ["2p-3c-1l", "2p-3c-1l-pick1", "3p-1r-4c-1l", "3p-1r-3c-2l-pick1", "4p-3c-1l"]
 LINES = {2: [[0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1]], 3: [[0, 1, 2]], 4: [[0, 1, 2, 3]]}
 
 

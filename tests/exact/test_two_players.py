@@ -26,7 +26,7 @@ def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv(stored_results.FOLDER_VARIABLE, str(tmp_path / "cache"))
 
 
-@pytest.mark.parametrize("name", ["2p-3c-1l", "2p-3c-2l", "2p-4c-1l", "2p-3c-pick1-1l"])
+@pytest.mark.parametrize("name", ["2p-3c-1l", "2p-3c-2l", "2p-4c-1l", "2p-3c-1l-pick1"])
 def test_values_of_the_starting_lines(name):
     variant = parse_variant(name)
     solution = solve_two_players(variant)

@@ -14,7 +14,7 @@ from tests.get_bit.reference import Table
 
 MANY_VARIANTS = [
     *("2p", "3p", "4p", "5p", "6p", "7p", "2p-half", "3p-literal", "4p-half", "4p-pick1", "2p-pick1", "3p-half-pick1-literal"),
-    *("3p-1r", "4p-3c", "4p-2c-pick1-1l", "5p-7c-2l", "7p-3c-half", "3p-3c-1l"),
+    *("3p-1r", "4p-3c", "4p-2c-1l-pick1", "5p-7c-2l", "7p-3c-half", "3p-3c-1l"),
 ]
 
 

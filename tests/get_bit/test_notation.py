@@ -78,11 +78,20 @@ def test_a_position_can_be_printed_without_its_round_and_with_tables_in_order():
         ("4p", "3. A1:12345 B1:12345 C1-12345 D1:12345", "'C1-12345' is no robot of a position"),
         ("4p", "3. A1:12345 B1:12345 C1:12345/ D1:12345", "'C1:12345/' is no robot of a position"),
         ("4p", "3. A1:12345 B1:12345 C:12345 D1:12345", "'C:12345' is no robot of a position"),
+        ("4p", "03. A1:12345 B1:12345 C1:12345 D1:12345", "begins with the number of rounds played"),
+        ("4p", "٣. A1:12345 B1:12345 C1:12345 D1:12345", "begins with the number of rounds played"),
+        ("4p", "3. A01:12345 B1:12345 C1:12345 D1:12345", "'A01:12345' is no robot of a position"),
+        ("4p", "3. A\u0661:12345 B1:12345 C1:12345 D1:12345", "'A\u0661:12345' is no robot of a position"),
+        ("4p", "3. A1:123٤5 B1:12345 C1:12345 D1:12345", "'A1:123٤5' is no robot of a position"),
+        ("4p", "3. A1:" + "1" * 100_000, "is no robot of a position"),
+        ("4p", "3." + " A1:12345" * 50_000, "has 50000 robots, 4p has 4"),
+        ("4p", "9" * 5000 + ".", "begins with the number of rounds played"),
     ],
 )
 def test_what_is_no_position_is_refused_with_what_is_wrong(name, text, error):
-    with pytest.raises(ValueError, match=error):
+    with pytest.raises(ValueError, match=error) as refusal:
         parse_position(parse_variant(name), text)
+    assert len(str(refusal.value)) < 400
 
 
 @settings(max_examples=60)
@@ -111,7 +120,13 @@ def test_cards_and_masks():
     assert [mask_of(cards_of(mask)) for mask in range(128)] == list(range(128))
 
 
-@pytest.mark.parametrize("line", [[0, 1, 2], [0, 1, 2, 2], [1, 2, 3, 4], []])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *([0, 1, 2], [0, 1, 2, 2], [1, 2, 3, 4], []),
+        *([0.0, 1.0, 2.0, 3.0], ["0", "1", "2", "3"], [False, True, 2, 3], [{0}, {1}, {2}, {3}], [None] * 4),
+    ],
+)
 def test_a_starting_line_holds_every_robot_once(line):
     with pytest.raises(ValueError, match=r"a starting line of 4p holds each of the robots 0\.\.3 once, front to back, not \["):
         start_position(parse_variant("4p"), line)

@@ -7,6 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
+from getbit_env.get_bit import observations
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import cards_of, mask_of, parse_position, robot_name, robot_number
 from getbit_env.get_bit.observations import Layout, Options, actions_to_cards
@@ -205,7 +206,7 @@ def test_the_memory_game_by_hand():
 def test_two_robots_of_a_player_can_be_told_apart_in_the_memory_game():
     """Seat, number (0: nearer the front at the start), limbs, own hand, size of the hand, last card."""
     position = "1. b1:124/3 A1:134/2 a1:123/4 B1:234/1"
-    engine = engine_at("2p-4c-1l-memory-pick1", position, start="a B A b", played="A2 a4 B1 b3")
+    engine = engine_at("2p-4c-1l-pick1-memory", position, start="a B A b", played="A2 a4 B1 b3")
     assert engine.observation[0, 0].tolist() == digits(
         "01 01 1 0000 1110 0010 | 10 01 1 1011 1110 0100 | 10 10 1 1110 1110 0001 | 01 10 1 0000 1110 1000 | 0"
     )
@@ -309,6 +310,41 @@ def test_every_entry_is_zero_or_one_and_whose_robots_are_the_viewers_can_be_read
 
 
 # --- the same from every seat ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "options"), LAYOUTS, ids=option_names)
+def test_the_decoder_reads_what_was_written(name, options):
+    variant = parse_variant(name)
+    each, view = variant.robots_per_player, Layout(variant, options).view
+    for engine in random_games(variant, options, size=2):
+        state, record, seen = engine.state, engine.record, engine.observation.reshape(-1, engine.layout.size)
+        for viewer, g in product(range(variant.players), range(2)):
+            row = (view, seen, g * variant.players + viewer)
+            assert observations.reads_first_round(*row) == (state.rounds[g] == 0)
+            order, fronts = np.argsort(state.place[:, g]), []
+            for k, robot in enumerate(order.tolist()):
+                here = (*row, k)
+                assert observations.reads_in_line(*here) == (state.limbs[robot, g] > 0)
+                assert observations.read_limbs(*here) == state.limbs[robot, g]
+                if state.limbs[robot, g] == 0:
+                    continue
+                owner = robot // each
+                fronts += [owner] if owner != viewer and owner not in fronts else []
+                seat = (owner - viewer) % variant.players
+                if view.seat < 0 and seat > 0:  # opponents are told apart, if at all, by who is ahead
+                    seat = 1 + fronts.index(owner) if view.owner_size == 3 else 1
+                assert observations.reads_own(*here) == (owner == viewer)
+                assert observations.read_seat(*here) == seat
+                behind = each == 2 and record.start[robot, g] > record.start[robot ^ 1, g]
+                assert observations.read_number(*here) == (behind if view.number >= 0 else 0)
+                if not view.hidden or owner == viewer:
+                    assert observations.read_hand(*here) == state.hand[robot, g]
+                else:
+                    assert observations.read_hand(*here) == 0
+                if view.hidden:
+                    assert observations.reads_full_hand(*here) == (state.hand[robot, g] == variant.rules.deck)
+                if view.last >= 0:
+                    assert observations.read_last(*here) == state.played[robot, g]
 
 
 @pytest.mark.parametrize(("name", "options"), LAYOUTS, ids=option_names)

@@ -154,7 +154,7 @@ def test_bots_belong_to_their_game() -> None:
     assert set(game_named("sharks-2p-level1").bots) == set(BOTS)
     assert not set(game_named("4p").bots) & set(BOTS)
     layout = GetBitLayout(get_bit_variant(4))
-    with pytest.raises(ValueError, match="Greedy of Sharks are Wild doesn't play 4p"):
+    with pytest.raises(ValueError, match="Greedy plays getbit/SharksAreWild-v0 and no other game, not 4p"):
         load_agent("sharks-greedy").reset(layout, np.ones(1, bool), 0)
     with pytest.raises(RuntimeError, match="3 rows without a reset"):
         load_agent("sharks-greedy").act(np.zeros((3, 287), np.float32), np.ones((3, 29), np.int8))

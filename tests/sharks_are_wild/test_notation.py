@@ -46,12 +46,27 @@ POSITION = "12. B play A2:S56/0138D B0:5/11SSOO*S draw=0448 discard=61"
         (("draw=0448", "piles=0448"), "draw= and discard=, each with its cards from the top, not 'piles=0448'"),
         (("draw=0448", "draw=04X8"), "'X' in '04X8' is no card of sharks-2p-level2: those are 012346789SOD"),
         (("draw=0448", "draw=044444"), "has 5 x 4, the deck of sharks-2p-level2 has 4"),
+        (("12. B", "012. B"), "begins with turns, player and stage"),
+        (("12. B", "١٢. B"), "begins with turns, player and stage"),
+        (("12. B", "501. B"), "'501.': a game of sharks-2p-level2 takes at most 500 turns"),
+        (("12. B", "4294967296. B"), "begins with turns, player and stage"),
+        (("A2:S56", "A02:S56"), "not how player A is written"),
+        (("A2:S56", "A٢:S56"), "not how player A is written"),
+        (("A2:S56", "A7:S56"), "5 coins win, and the last card can bring one more"),
+        (("A2:S56", "A256:S56"), "5 coins win"),
+        (("0138D", "8" * 256), "not how player A is written"),
+        (("*S", "*" + "S" * 257), "not how player B is written"),
+        (("A2:S56", "A2:" + "5" * 100_000), "not how player A is written"),
+        (("A2:S56", "A2:" + "S" * 5000), "not how player A is written"),
+        (("draw=0448", "draw=" + "4" * 100_000), "sharks-2p-level2 has only 54 cards"),
+        ((POSITION, "x" * 100_000), "begins with turns, player and stage"),
     ],
 )
 def test_what_is_no_position_is_refused_with_its_reason(change: tuple[str, str], message: str) -> None:
     variant = standard_variant(2, 2)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as refusal:
         parse_position(variant, POSITION.replace(*change), all_cards=False)
+    assert len(str(refusal.value)) < 400
 
 
 def test_a_position_must_have_all_cards_unless_it_is_said() -> None:
@@ -130,11 +145,22 @@ def test_names_of_variants_are_read_as_they_are_written(name: str) -> None:
         ("sharks-2p-level2-12of-60sharks", "the deck has 178 cards"),
         ("sharks-2p-level2-11run", "run is 2 to 10, not 11"),
         ("sharks-2p-level2-0turns", "turn_limit is 1 to 100000, not 0"),
+        ("sharks-02p-level2", "the name of that game is 'sharks-2p-level2'$"),
+        ("sharks-2p-level2-03coins", "the name of that game is 'sharks-2p-level2-3coins'$"),
+        ("sharks-2p-level2-5coins", "the name of that game is 'sharks-2p-level2'$"),
+        ("sharks-2p-level2-3coins-6hand", "the name of that game is 'sharks-2p-level2-6hand-3coins'$"),
+        ("sharks-٢p-level2", "a name is like"),
+        ("sharks-2p-level٢", "a name is like"),
+        ("sharks-2p-level2-٣coins", "a name is like"),
+        ("sharks-2p-level2\n", "a name is like"),
+        ("sharks-2p-level2-" + "9" * 5000 + "coins", "a name is like"),
+        ("sharks-2p-level2" + "-3coins" * 50_000, "a name is like"),
     ],
 )
 def test_names_that_make_no_game_are_refused_with_their_reason(name: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as refusal:
         parse_variant(name)
+    assert len(str(refusal.value)) < 400
 
 
 def test_counts_are_whole_numbers() -> None:

@@ -27,7 +27,7 @@ class Rule(Protocol):
 class Scripted(ScriptedBot):
     """Plays by a rule that is a pure function of observation and mask: its kernel `prefer`, or an own `preferred`."""
 
-    game: ClassVar[str] = ID
+    game = ID
     prefer: ClassVar[Rule]
 
     def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:

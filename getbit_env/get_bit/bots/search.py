@@ -5,7 +5,7 @@ Both need the whole position. They read it off a face-up observation, and have p
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,7 +264,7 @@ def play_out(
 class _LookAhead(ScriptedBot):
     """`LookAhead` for the face-up game."""
 
-    game: ClassVar[str] = ID
+    game = ID
 
     def __init__(self, exact_up_to: int, samples: int) -> None:
         super().__init__()
@@ -314,7 +314,7 @@ class LookAhead(PerfectRecall):
 class _MonteCarlo(SetBot):
     """`MonteCarlo` for the face-up game."""
 
-    game: ClassVar[str] = ID
+    game = ID
 
     def __init__(self, playouts: int) -> None:
         super().__init__()

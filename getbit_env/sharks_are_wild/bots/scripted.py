@@ -347,7 +347,7 @@ class Policy(Protocol):
 class Scripted(ScriptedBot):
     """Plays by a rule that is a pure function of the observation: its kernel `prefer`."""
 
-    game: ClassVar[str] = ID
+    game = ID
     draws_for_one = True
     prefer: ClassVar[Policy]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +190,7 @@ class MonteCarlo(RowBot):
         determinizations: positions that it makes up for a decision.
     """
 
-    game: ClassVar[str] = ID
+    game = ID
 
     def __init__(self, determinizations: int = DETERMINIZATIONS) -> None:
         """Set how long it thinks.
