@@ -22,7 +22,7 @@ from getbit_env.get_bit.variants import parse_variant
 from tests.exact import brute_force
 from tests.exact.brute_force import begin, equilibrium_value
 
-TWO, MANY = parse_variant("2p-3c-pick1-2l"), parse_variant("3p-1r-4c-2l")
+TWO, MANY = parse_variant("2p-3c-2l-pick1"), parse_variant("3p-1r-4c-2l")
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
 
 
-@pytest.mark.parametrize("name", ["3p-1r-3c-pick1-2l", "3p-1r-4c-2l", "4p-3c-2l", "4p-4c-2l", "5p-3c-1l"])
+@pytest.mark.parametrize("name", ["3p-1r-3c-2l-pick1", "3p-1r-4c-2l", "4p-3c-2l", "4p-4c-2l", "5p-3c-1l"])
 def test_no_seat_gains_on_the_others(name):
     solution = solve_many_players(parse_variant(name))
     result = exploitability(Equilibrium(solution), solution.positions)

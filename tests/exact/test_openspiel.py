@@ -139,11 +139,11 @@ class AsPolicy(policies.Policy):
 @pytest.mark.parametrize(
     ("name", "make"),
     [
-        ("2p-3c-pick1-1l", BOTS["random"]),
-        ("2p-3c-pick1-1l", Whim),
+        ("2p-3c-1l-pick1", BOTS["random"]),
+        ("2p-3c-1l-pick1", Whim),
         ("3p-1r-3c-1l", BOTS["random"]),
         ("3p-1r-3c-1l", Whim),
-        ("4p-2c-pick1-1l", Whim),  # with two cards nobody gains on who plays uniformly
+        ("4p-2c-1l-pick1", Whim),  # with two cards nobody gains on who plays uniformly
     ],
 )
 def test_best_responses_and_nash_conv(name, make):
@@ -163,7 +163,7 @@ def test_best_responses_and_nash_conv(name, make):
     assert result.nash_conv > 0.1
 
 
-@pytest.mark.parametrize("name", ["2p-3c-pick1-1l", "2p-3c-1l"])
+@pytest.mark.parametrize("name", ["2p-3c-1l-pick1", "2p-3c-1l"])
 def test_values_of_the_two_player_game(name):
     """OpenSpiel's sequence-form linear programme, over histories, to the precision of its interior-point solver."""
     for needed in ("cvxpy", "ecos"):

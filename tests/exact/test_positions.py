@@ -8,10 +8,10 @@ from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import parse_variant
 from tests.exact.brute_force import all_situations
 
-SMALL = ["2p-3c-1l", "2p-4c-1l", "2p-3c-pick1-2l", "3p-1r-4c-2l", "4p-3c-pick1-1l", "5p-3c-1l"]
+SMALL = ["2p-3c-1l", "2p-4c-1l", "2p-3c-2l-pick1", "3p-1r-4c-2l", "4p-3c-1l-pick1", "5p-3c-1l"]
 
 
-@pytest.mark.parametrize("name", ["2p-3c-1l", "2p-4c-1l", "3p-1r-4c-1l", "3p-1r-3c-pick1-2l", "4p-3c-1l"])
+@pytest.mark.parametrize("name", ["2p-3c-1l", "2p-4c-1l", "3p-1r-4c-1l", "3p-1r-3c-2l-pick1", "4p-3c-1l"])
 def test_just_the_positions_are_numbered_that_play_leads_to(name):
     assert Positions(parse_variant(name)).count == len(all_situations(parse_variant(name)))
 
