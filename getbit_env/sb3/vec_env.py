@@ -15,8 +15,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from getbit_env.core.environment import checked_max_cycles
 from getbit_env.single_agent import Opponents, SingleAgentBatch
-from getbit_env.single_agent.batch import check_max_cycles
 
 
 class SingleAgentVecEnv(VecEnv):
@@ -36,12 +36,12 @@ class SingleAgentVecEnv(VecEnv):
         layout: what the entries of an observation mean.
     """
 
-    def __init__(self, batch: SingleAgentBatch, *, render_mode: str | None = None) -> None:
+    def __init__(self, batch: SingleAgentBatch) -> None:
         """Wrap a batch of games."""
         self.batch = batch
         self.layout = batch.engine.layout
         num_envs = batch.engine.size
-        self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
+        self._attributes: dict[str, list[Any]] = {"render_mode": [None] * num_envs}  # nothing is drawn of a batch
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
 
@@ -162,8 +162,7 @@ class SingleAgentVecEnv(VecEnv):
         elif attr_name == "max_cycles":
             if len(games) != self.num_envs:
                 raise ValueError("max_cycles is one for all games: set it without indices")
-            check_max_cycles(value)
-            self.batch.max_cycles = value
+            self.batch.max_cycles = None if value is None else checked_max_cycles(value)
         else:
             values = self._attributes.setdefault(attr_name, [None] * self.num_envs)
             for g in games:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from getbit_env.agent_registry import load_opponent
 from getbit_env.core.agent import Agent
 from getbit_env.core.compiled import kernel
+from getbit_env.core.environment import checked_max_cycles
 from getbit_env.core.spec import Dynamics, Layout, Variant
 from getbit_env.core.streams import random_bits
 from getbit_env.game_registry import game_of
@@ -38,16 +39,6 @@ class SingleAgentStep(NamedTuple):
     total: NDArray[np.float64]  # [n] the learner's rewards over those
     length: NDArray[np.int64]  # [n] decisions of the learner in those: rounds, where all decide at once
     group: NDArray[np.int64]  # [n] number of the opponents that played those, as `set_opponents` gave it
-
-
-def check_max_cycles(max_cycles: int | None) -> None:
-    """Refuse what is no number of decisions.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if max_cycles is not None and (isinstance(max_cycles, bool) or not isinstance(max_cycles, int) or max_cycles < 1):
-        raise ValueError(f"max_cycles is a whole number from 1 on, or None, not {max_cycles!r}")
 
 
 def seat_opponents(opponents: Opponents, layout: Layout) -> list[Agent]:
@@ -138,7 +129,7 @@ class SingleAgentBatch:
             raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {seat}")
         if games < 1:
             raise ValueError(f"there is at least one game, not {games}")
-        check_max_cycles(max_cycles)
+        max_cycles = None if max_cycles is None else checked_max_cycles(max_cycles)
         game = game_of(variant)
         self.variant = variant
         reward = next(iter(game.rewards)) if reward is None else reward
