@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-import torch
 from tqdm import tqdm
 
 from getbit_env.command_line import VARIANT_OPTIONS, add_variant_arguments, interruptible, no_bar, variant_of
