@@ -36,7 +36,7 @@ def exact(agent: NetworkAgent) -> str:
         return f"Its exploitability can't be computed exactly: {error}"
     unit = "payoff, in -1..1" if agent.variant.players == 2 else f"chance of winning, equal share {1 / agent.variant.players:.3f}"
     return (
-        f"Exactly, against players who are all this agent, a best response in one seat reaches {result.best.mean():.4f} where the "
+        f"Exactly: where all other seats play this agent, a best response reaches {result.best.mean():.4f} where the "
         f"agent itself has {result.own.mean():.4f} ({unit}): a gain of {result.gain:.4f}, NashConv {result.nash_conv:.4f}."
     )
 

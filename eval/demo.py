@@ -28,15 +28,14 @@ def run(*command: str) -> None:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__)
-    parser.add_argument("--frames", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
+    parser.add_argument("--total-timesteps", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), metavar="FOLDER", help="of the run (%(default)s)")
     options = parser.parse_args()
     folder = options.output
     if not (folder / "card.md").exists():
         begun = (folder / "config.json").exists()
-        chosen = (
-            ["--resume", str(folder)] if begun else ["--players", "4", "--frames", str(options.frames), "--output", str(folder)]
-        )
+        new = ["--players", "4", "--total-timesteps", str(options.total_timesteps), "--output", str(folder)]
+        chosen = ["--resume", str(folder)] if begun else new
         run("train.selfplay", *chosen)
     run("eval.tournament", str(folder), *BOTS, "--starts", str(LINES), "--output", str(folder / "tournament"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -435,6 +436,20 @@ def test_ctrl_c_twice_at_once_says_how_to_go_on(tmp_path: Path) -> None:
     assert f"go on from the last checkpoint with: python -m train.selfplay --resume {folder}" in said
     with owned(folder, "run"):
         pass  # nobody owns it any more
+
+
+def test_what_a_run_needs_is_missed_before_it_begins(name: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda package, *more: None if package == 'matplotlib' else found(package, *more)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", f"train.{name}", "--output", str(tmp_path / "run")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == 'python -m train: error: this needs matplotlib: pip install "getbit-env[commands]"\n'
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ class OpponentPool(BaseCallback):
         self._seated = False
 
     def seat_opponents(self) -> None:
-        """Choose who sits around the learner in the next rollout; a snapshot of the learner is taken first when it is time."""
+        """Choose the opponents of the next rollout; a snapshot of the learner is taken first when it is time."""
         self._seated = True
         if self.rollouts % self.snapshot_freq == 0:
             self._take_snapshot()

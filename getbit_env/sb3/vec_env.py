@@ -20,7 +20,7 @@ from getbit_env.single_agent import Opponents, SingleAgentBatch
 
 
 class SingleAgentVecEnv(VecEnv):
-    """A batch of games as a `VecEnv`, with the learner in one seat of each; `GetBitVecEnv` is that of Get Bit!.
+    """A batch of games as a `VecEnv`, with the learner in one seat of each; `GetBitVecEnv` is the one of Get Bit!.
 
     Observations are `[num_envs, D]` float32 of zeros and ones (`layout`), actions `Discrete(A)`. An episode ends when the
     learner's fate is decided, in the middle of the game or at its end; the game then begins anew. Its last info holds
@@ -28,7 +28,7 @@ class SingleAgentVecEnv(VecEnv):
     - `terminal_observation` and `TimeLimit.truncated`;
     - `episode` with `r` (sum of rewards), `l` (decisions of the learner) and `t` (seconds since this object was made);
     - `game` with `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none), `length` (decisions of the learner) and
-      `opponents` (the number that `set_opponents` or `set_opponent_groups` gave to those who played it). `VecMonitor` puts its own
+      `opponents` (the number that `set_opponents` or `set_opponent_groups` gave to those that played it). `VecMonitor` puts its own
       `episode` in place of that above, and leaves `game` alone.
 
     Attributes:
@@ -46,7 +46,7 @@ class SingleAgentVecEnv(VecEnv):
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
 
     def set_opponents(self, opponents: Opponents) -> int:
-        """Change the opponents of all games; games that are going on are finished by those who began them.
+        """Change the opponents of all games; games that are going on are finished by those that began them.
 
         Args:
             opponents: as for the constructor.

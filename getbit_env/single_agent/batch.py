@@ -20,7 +20,7 @@ from getbit_env.core.spec import Dynamics, Layout, Variant
 from getbit_env.core.streams import random_bits
 from getbit_env.game_registry import game_of
 
-# Who plays the seats that are not the learner's: an agent, or its name, for all of them; or a sequence with one for each, from the
+# The players of all seats but the learner's: an agent, or its name, for all of them; or a sequence with one for each, from the
 # seat after the learner's on.
 Opponents = str | Agent | Sequence[str | Agent]
 
@@ -152,13 +152,13 @@ class SingleAgentBatch:
         self.set_opponent_groups([opponents] if opponent_groups is None else opponent_groups)  # type: ignore[list-item]  # one is given
 
     def set_opponents(self, opponents: Opponents) -> int:
-        """Change the opponents of all games. A game that is going on is finished by those who began it.
+        """Change the opponents of all games. A game that is going on is finished by the opponents that began it.
 
         Args:
             opponents: as for the constructor.
 
         Returns:
-            A number, by which `SingleAgentStep.group` tells who played a game.
+            A number, by which `SingleAgentStep.group` tells the opponents of a game.
 
         Raises:
             ValueError: there are too few or too many, or one can't play this game.
@@ -262,7 +262,7 @@ class SingleAgentBatch:
         return step
 
     def _begin(self, begin: NDArray[np.uint8]) -> None:
-        """Begin games: line, seat, who plays them, and what everybody sees."""
+        """Begin games: start, seat, opponents, and what everybody sees."""
         engine, begins = self.engine, begin.astype(np.bool_)
         engine.start(begin)
         _draw_seats(engine.streams, engine.counters, begin, self.fixed_seat, self.variant.players, self.seat)
