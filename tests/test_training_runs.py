@@ -23,6 +23,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from getbit_env.agent_registry import load_agent
 from getbit_env.core.escaping import for_markdown, for_markdown_code
 from getbit_env.core.files import InUseError, owned
 from getbit_env.network import POLICY_FILE
@@ -207,6 +208,18 @@ def test_options_of_another_run_are_refused(name: str, finished: Any, tmp_path: 
     with pytest.raises(SystemExit):
         other.main(["--resume", str(folder)])
     assert f"is a run of train.{name}, not of train." in capsys.readouterr().err
+
+
+def test_a_game_that_the_recipe_does_not_know_is_trained_by_its_name(tmp_path: Path) -> None:
+    """Goofspiel of the tests: options, opponents and rewards come from its `GameSpec`."""
+    import tests.third_game  # noqa: F401 - registers it
+
+    command = "--variant goofspiel-2p-3c --total-timesteps 3000 --n-envs 64 --n-steps 12 --batch-size 256 --eval-starts 12 --quiet"
+    selfplay.main([*command.split(), "--output", str(tmp_path / "run")])
+    assert load_agent(tmp_path / "run").variant.name == "goofspiel-2p-3c"  # type: ignore[attr-defined]
+    saved = json.loads((tmp_path / "run" / "config.json").read_text())["config"]
+    assert saved["bots"] == saved["eval_opponents"]
+    assert all(bot.startswith("goofspiel-") for bot in saved["bots"])
 
 
 # --- records -----------------------------------------------------------------------------------------------------------------
