@@ -437,6 +437,7 @@ def test_ctrl_c_twice_at_once_says_how_to_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "train.selfplay", "--output", str(folder), "--n-envs", "32", "--n-steps", "16"]
     command += ["--batch-size", "256", "--eval-starts", "24", "--save-freq", "2", "--quiet"]
+    command += ["--variant", "3p-1r-4c-1l", "--eval-opponents", "random", "--bots", "random"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not (folder / "last.safetensors").exists():
         time.sleep(0.1)
