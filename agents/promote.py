@@ -1,6 +1,6 @@
 """`python -m agents.promote runs/first four_players`: make a finished run one of the agents that the package ships.
 
-Copies the policy and its learning curve to `agents/NAME`, plays it against a table of every bot, and writes its card.
+Copies the policy and its learning curve to `agents/NAME`, plays it against every bot, and writes its card.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from tqdm import tqdm
 
 from agents import AGENTS
 from getbit_env.agent_registry import shipped_agents
+from getbit_env.core.escaping import for_markdown, for_markdown_code
+from getbit_env.core.files import write_text
 from getbit_env.exact import Positions, exploitability
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import ID
@@ -34,7 +36,7 @@ def exact(agent: NetworkAgent) -> str:
         return f"Its exploitability can't be computed exactly: {error}"
     unit = "payoff, in -1..1" if agent.variant.players == 2 else f"chance of winning, equal share {1 / agent.variant.players:.3f}"
     return (
-        f"Exactly, against players who are all this agent, a best response in one seat reaches {result.best.mean():.4f} where the "
+        f"Exactly: where all other seats play this agent, a best response reaches {result.best.mean():.4f} where the "
         f"agent itself has {result.own.mean():.4f} ({unit}): a gain of {result.gain:.4f}, NashConv {result.nash_conv:.4f}."
     )
 
@@ -44,7 +46,7 @@ def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about
 
     Args:
         agent: what was trained.
-        results: of one seat of it against a table of each bot.
+        results: of it in one seat against each bot in all others.
         known: a sentence on its exploitability.
         about: of the run, from its `config.json`.
         size: of the weights in bytes.
@@ -56,12 +58,12 @@ def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about
         f"# {agent.name}",
         "",
         f"Plays {agent.variant} from {agent.options}; tanh layers of {widths}, {size / 1024:.0f} KiB; after "
-        f"{int(agent.about['frames']):,} decisions of self-play. `getbit_env.load_agent({agent.name!r})`",
+        f"{int(agent.about['timesteps']):,} decisions of self-play. `getbit_env.load_agent({agent.name!r})`",
         "",
         f"One seat against {players - 1} of a kind, in every rotation of the seats; wins with 95 % intervals over starts; "
-        f"the equal share is {1 / players:.3f}. {some.starts} starts a table.",
+        f"the equal share is {1 / players:.3f}. {some.starts} starts against each.",
         "",
-        "| table of | wins | payoff |",
+        "| opponents | wins | payoff |",
         "| --- | --- | --- |",
         *(f"| {name} | {result[agent.name].win} | {result[agent.name].payoff} |" for name, result in results.items()),
         "",
@@ -71,18 +73,18 @@ def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about
         "",
         "| trained with | |",
         "| --- | --- |",
-        *(f"| {name} | `{value}` |" for name, value in about.items()),
+        *(f"| {for_markdown(name)} | {for_markdown_code(value)} |" for name, value in about.items()),
     ]
     return "\n".join(lines) + "\n"
 
 
 def promote(run: Path, name: str, starts: int) -> Path:
-    """Do it.
+    """Make the folder of the agent.
 
     Args:
         run: folder of a finished run.
         name: of the agent.
-        starts: starts a table.
+        starts: starts against each bot.
 
     Returns:
         The agent's folder.
@@ -112,7 +114,7 @@ def promote(run: Path, name: str, starts: int) -> Path:
     about = {**config["about"], "seed": str(config["config"]["seed"]), "took": f"{seconds / 60:.0f} minutes"}
     (folder / POLICY_FILE).chmod(0o644)
     known = exact(agent) if game_of(agent.variant).id == ID else "Exact exploitability is for Get Bit! alone."
-    (folder / "card.md").write_text(card(agent, results, known, about, size))
+    write_text(folder / "card.md", card(agent, results, known, about, size))
     return folder
 
 
@@ -121,7 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m agents.promote", description=__doc__)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("name", help="of the agent, as `load_agent` will know it")
-    parser.add_argument("--starts", type=int, default=600, help="starts a table (%(default)s)")
+    parser.add_argument("--starts", type=int, default=600, help="starts against each bot (%(default)s)")
     options = parser.parse_args()
     try:
         folder = promote(options.run, options.name, options.starts)

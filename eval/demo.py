@@ -39,11 +39,8 @@ def main() -> None:
         parser.error(str(error))
     if not (folder / "card.md").exists():
         begun = (folder / "config.json").exists()
-        chosen = (
-            ["--resume", str(folder)]
-            if begun
-            else ["--players", "4", "--total-timesteps", str(options.total_timesteps), "--output", str(folder)]
-        )
+        new = ["--players", "4", "--total-timesteps", str(options.total_timesteps), "--output", str(folder)]
+        chosen = ["--resume", str(folder)] if begun else new
         run("train.selfplay", *chosen)
     run("eval.tournament", str(folder), *BOTS, "--starts", str(STARTS), "--output", str(folder / "tournament"))
 

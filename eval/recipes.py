@@ -6,8 +6,9 @@ sample is a decision of a seat that learns. Collecting is playing, with values a
 are not counted.
 
 With `--minutes`: both train for the same time, one after the other, and the last policy of each is judged: the exact gain of a best
-response (mean over the starting lines, no sampling), and wins of one seat against a table of each bot. Options of the recipes are
-their defaults, but for the number of decisions (and so the ends of their schedules), which is set by a first look at the speed.
+response (mean over the starting lines, no sampling), and wins of one seat against each bot in all others. Options of the recipes
+are their defaults, but for the number of decisions (and so the ends of their schedules), which is set by a first look at the
+speed.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def turn_of_ppo(threads: int) -> Turn:
 
 
 def turn_of_selfplay(threads: int) -> Turn:
-    """That of Stable-Baselines3, with opponents as after a while: itself, past selves and bots."""
+    """Of `train.selfplay`, with opponents as after a while: itself, past selves and bots."""
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
 

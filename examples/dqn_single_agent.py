@@ -3,7 +3,7 @@
     python -m examples.dqn_single_agent
 
 DQN knows nothing of masks, and the environment plays the lowest card in place of an illegal one. What it learns is a fixed answer
-to these opponents: anybody who knows it can exploit it.
+to these opponents, and can be exploited.
 """
 
 import argparse

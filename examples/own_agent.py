@@ -15,7 +15,7 @@ from getbit_env.match import MatchResult, play_match
 
 
 class Wary:
-    """Plays the card that the fewest robots ahead of it can tie, and of those the highest: who ties stays where it is (G3.1, G3.2).
+    """Plays the card that the fewest robots ahead can tie, and of those the highest: a tied robot stays where it is (G3.1, G3.2).
 
     An agent is asked for all its seats in all games at once, one a row; see `getbit_env.core.agent.Agent`.
     """

@@ -418,7 +418,7 @@ def test_what_can_not_be_exported_is_refused(tmp_path: Path) -> None:
         network_of(MaskablePPO.load(tmp_path / "model", device="cpu"))
     with torch.no_grad():
         model.policy.action_net.bias[0] = float("nan")
-    with pytest.raises(ValueError, match="weights that are NaN or infinite after 0 timesteps"):
+    with pytest.raises(ValueError, match="bias that are NaN, infinite"):
         network_of(model)
 
 
@@ -526,9 +526,9 @@ def test_calls_that_make_no_sense_are_refused(make: Any) -> None:
     env.set_options()
     env.set_options({})
     for wrong in (0, -1, 1.5, True, "3"):
-        with pytest.raises(ValueError, match="max_cycles is a whole number from 1 on, or None"):
+        with pytest.raises(ValueError, match="max_cycles is a whole number, at least 1, or None"):
             make(2, max_cycles=wrong)
-        with pytest.raises(ValueError, match="max_cycles is a whole number from 1 on, or None"):
+        with pytest.raises(ValueError, match="max_cycles is a whole number, at least 1, or None"):
             env.set_attr("max_cycles", wrong)
     for wrong in (True, 1.0, "1", 9):
         with pytest.raises(ValueError, match="seat is 0 to"):

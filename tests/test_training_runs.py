@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from getbit_env.agent_registry import load_agent
 from getbit_env.core.escaping import for_markdown, for_markdown_code
 from getbit_env.core.files import InUseError, owned
 from getbit_env.network import POLICY_FILE
@@ -208,6 +210,18 @@ def test_options_of_another_run_are_refused(name: str, finished: Any, tmp_path: 
     assert f"is a run of train.{name}, not of train." in capsys.readouterr().err
 
 
+def test_a_game_that_the_recipe_does_not_know_is_trained_by_its_name(tmp_path: Path) -> None:
+    """Goofspiel of the tests: options, opponents and rewards come from its `GameSpec`."""
+    import tests.third_game  # noqa: F401 - registers it
+
+    command = "--variant goofspiel-2p-3c --total-timesteps 3000 --n-envs 64 --n-steps 12 --batch-size 256 --eval-starts 12 --quiet"
+    selfplay.main([*command.split(), "--output", str(tmp_path / "run")])
+    assert load_agent(tmp_path / "run").variant.name == "goofspiel-2p-3c"  # type: ignore[attr-defined]
+    saved = json.loads((tmp_path / "run" / "config.json").read_text())["config"]
+    assert saved["bots"] == saved["eval_opponents"]
+    assert all(bot.startswith("goofspiel-") for bot in saved["bots"])
+
+
 # --- records -----------------------------------------------------------------------------------------------------------------
 
 
@@ -355,7 +369,9 @@ def test_a_run_that_diverges_stops_and_keeps_the_last_good_checkpoint(
         return figures
 
     monkeypatch.setattr(algorithm, "train_rollout", spoil)
-    with pytest.raises(DivergedError, match=r"weights became NaN or infinite in the update after \d+ decisions; the checkpoint"):
+    with pytest.raises(
+        DivergedError, match=r"weights became NaN, infinite or larger than 1e\+30 in the update after \d+ decisions; the checkpoint"
+    ):
         train(name, tmp_path / "run")
     for file in (POLICY_FILE, "last.safetensors", "checkpoints/000001.safetensors"):
         if (tmp_path / "run" / file).exists():
@@ -421,6 +437,7 @@ def test_ctrl_c_twice_at_once_says_how_to_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "train.selfplay", "--output", str(folder), "--n-envs", "32", "--n-steps", "16"]
     command += ["--batch-size", "256", "--eval-starts", "24", "--save-freq", "2", "--quiet"]
+    command += ["--variant", "3p-1r-4c-1l", "--eval-opponents", "random", "--bots", "random"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not (folder / "last.safetensors").exists():
         time.sleep(0.1)
@@ -433,6 +450,20 @@ def test_ctrl_c_twice_at_once_says_how_to_go_on(tmp_path: Path) -> None:
     assert f"go on from the last checkpoint with: python -m train.selfplay --resume {folder}" in said
     with owned(folder, "run"):
         pass  # nobody owns it any more
+
+
+def test_what_a_run_needs_is_missed_before_it_begins(name: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda package, *more: None if package == 'matplotlib' else found(package, *more)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", f"train.{name}", "--output", str(tmp_path / "run")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == 'python -m train: error: this needs matplotlib: pip install "getbit-env[commands]"\n'
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

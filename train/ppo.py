@@ -38,7 +38,7 @@ REFERENCES = ("none", "refreshed", "average")
 SHARE = 256  # games that a thread plays at once
 PART = 2048  # decisions whose gradients a thread computes at once
 
-Together = Callable[..., Iterable[Any]]  # `map`, or that of a pool of threads: what is mapped does not depend on who does it
+Together = Callable[..., Iterable[Any]]  # `map`, or the one of a pool of threads; the results are the same
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,12 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-import torch
 from tqdm import tqdm
 
 from getbit_env.command_line import VARIANT_OPTIONS, add_variant_arguments, interruptible, no_bar, variant_of
 from getbit_env.core.files import InUseError, owned
 from getbit_env.core.provenance import provenance
-from getbit_env.network import POLICY_FILE, save_network
+from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
 from train.card import play_against, write_card
 from train.checkpoints import Progress, load_checkpoint, save_checkpoint
 from train.recipe import Algorithm, DivergedError, Recipe, flag
@@ -158,11 +157,11 @@ def _finite_rollout(algorithm: Algorithm, saved: int, folder: Path) -> dict[str,
         figures = algorithm.train_rollout()
     except ValueError as error:  # of torch's distributions, when a network gives NaN
         cause = error
-    if not all(bool(torch.isfinite(tensor).all()) for tensor in algorithm.module.state_dict().values()):
+    if not all(bool((tensor.abs() < LARGEST_WEIGHT).all()) for tensor in algorithm.module.state_dict().values()):
         kept = f"the checkpoint after {saved:,} decisions is kept" if saved else "there is no checkpoint yet"
         raise DivergedError(
-            f"training diverged: weights became NaN or infinite in the update after {begun:,} decisions; {kept} in {folder}. "
-            "Try a lower --learning-rate in a new run"
+            f"training diverged: weights became NaN, infinite or larger than {LARGEST_WEIGHT:g} in the update after {begun:,} "
+            f"decisions; {kept} in {folder}. Try a lower --learning-rate in a new run"
         ) from cause
     if cause is not None:
         raise cause

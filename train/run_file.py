@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from getbit_env.agent_registry import is_code
 from getbit_env.core.files import write_json
 from train.recipe import DamagedError, Recipe
 
@@ -61,8 +62,8 @@ def read_config(recipe: Recipe, folder: Path, *, allowed: Collection[str] | None
         said = f"it has no option {name!r}" if name in known else f"there is no option {name[:80]!r}"
         raise DamagedError(f"{path} is not of this version: {said}")
     for name in agents_named(data["config"]):
-        if allowed is not None and name not in allowed:
-            _refuse_code(name, path)
+        if allowed is not None and name not in allowed and is_code(name):
+            raise ValueError(f"{path} names the agent {name[:80]!r}, whose module would be run; --allow-modules allows that")
     try:
         options = recipe.config(**data["config"])
     except ValueError as error:
@@ -74,12 +75,3 @@ def agents_named(config: Mapping[str, Any]) -> list[str]:
     """The names of agents among the options."""
     lists = [config[name] for name in ("eval_opponents", "bots") if isinstance(config.get(name), list)]
     return [name for listed in lists for name in listed if isinstance(name, str)]
-
-
-def _refuse_code(name: str, path: Path) -> None:
-    """Refuse the name of an agent that would import a module."""
-    rest = name
-    while rest.startswith("recall:"):
-        rest = rest.removeprefix("recall:")
-    if ":" in rest:
-        raise ValueError(f"{path} names the agent {name[:80]!r}, whose module would be run; --allow-modules allows that")

@@ -22,15 +22,13 @@ from getbit_env.core.agent import Agent
 from getbit_env.core.choices import choice
 from getbit_env.game_registry import game_of
 from getbit_env.match import MatchResult, play_match
-from getbit_env.network import NetworkAgent, load_network, save_network
+from getbit_env.network import Layers, NetworkAgent, load_network, save_network
 
 # Probabilities of an exported policy and of the model may differ by so much. Single precision gives about 1e-6; what was left out
 # by mistake gives far more.
 EXPORT_TOLERANCE = 1e-4
 CHECKED_OBSERVATIONS = 256
 HARMLESS_WRAPPERS = (VecMonitor, VecNormalize, VecCheckNan, VecVideoRecorder)  # VecNormalize is folded into the first layer
-
-Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
 def network_of(model: Any, name: str = "learner") -> NetworkAgent:
@@ -84,8 +82,6 @@ def _layers(model: Any) -> Layers:
     layers: Layers = []
     for linear in [*modules[::2], policy.action_net]:
         weight, bias = (tensor.detach().cpu().numpy().astype(np.float32) for tensor in (linear.weight, linear.bias))
-        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ValueError(f"the policy has weights that are NaN or infinite after {model.num_timesteps} timesteps")
         layers.append((weight, bias))
     return layers
 
@@ -257,7 +253,7 @@ class OpponentPool(BaseCallback):
         self._seated = False
 
     def seat_opponents(self) -> None:
-        """Choose who sits around the learner in the next rollout; a snapshot of the learner is taken first when it is time."""
+        """Choose the opponents of the next rollout; a snapshot of the learner is taken first when it is time."""
         self._seated = True
         if self.rollouts % self.snapshot_freq == 0:
             self._take_snapshot()

@@ -33,7 +33,6 @@ class GetBitVecEnv(SingleAgentVecEnv):
         reward: Reward | str = Reward.WIN,
         limb_reward: float = 0.0,
         max_cycles: int | None = None,
-        render_mode: str | None = None,
         **observe: Unpack[OptionNames],
     ) -> None:
         """Seat the opponents.
@@ -53,7 +52,6 @@ class GetBitVecEnv(SingleAgentVecEnv):
             reward: see `parallel_env`.
             limb_reward: see `parallel_env`.
             max_cycles: rounds after which a game is cut off, or None.
-            render_mode: None, "ansi" or "rgb_array": what `render` shows of the games.
             **observe: options of the observation, `getbit_env.get_bit.Options`.
 
         Raises:
@@ -77,4 +75,4 @@ class GetBitVecEnv(SingleAgentVecEnv):
             max_cycles=max_cycles,
             limb_reward=limb_reward,
         )
-        super().__init__(batch, render_mode=render_mode)
+        super().__init__(batch)

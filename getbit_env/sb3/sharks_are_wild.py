@@ -27,7 +27,6 @@ class SharksAreWildVecEnv(SingleAgentVecEnv):
         seat: int | None = None,
         seed: int | None = None,
         max_cycles: int | None = None,
-        render_mode: str | None = None,
         **observe: Unpack[OptionNames],
     ) -> None:
         """Seat the opponents.
@@ -39,13 +38,15 @@ class SharksAreWildVecEnv(SingleAgentVecEnv):
             seat: the learner's, or None: drawn anew each game.
             seed: of deals, seats and agents; with one the same calls give the same bytes.
             max_cycles: decisions of the learner after which a game is cut off, or None.
-            render_mode: None, "ansi" or "rgb_array": what `render` shows of the games.
             **observe: options of the observation, `getbit_env.sharks_are_wild.Options`.
 
         Raises:
             ValueError: an argument is none of those that it may be.
+            TypeError: `variant` is neither a variant of this game nor a name.
         """
         variant = parse_variant(variant) if isinstance(variant, str) else variant
+        if not isinstance(variant, Variant):
+            raise TypeError(f"variant is one of Sharks are Wild, or its name, such as 'sharks-2p-level2', not {variant!r}")
         options = options_from(Options, observe)
         batch = SingleAgentBatch(variant, num_envs, opponents, seat=seat, seed=seed, options=options, max_cycles=max_cycles)
-        super().__init__(batch, render_mode=render_mode)
+        super().__init__(batch)

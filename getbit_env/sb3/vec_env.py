@@ -15,12 +15,12 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from getbit_env.core.environment import checked_max_cycles
 from getbit_env.single_agent import Opponents, SingleAgentBatch
-from getbit_env.single_agent.batch import check_max_cycles
 
 
 class SingleAgentVecEnv(VecEnv):
-    """A batch of games as a `VecEnv`, with the learner in one seat of each; `GetBitVecEnv` is that of Get Bit!.
+    """A batch of games as a `VecEnv`, with the learner in one seat of each; `GetBitVecEnv` is the one of Get Bit!.
 
     Observations are `[num_envs, D]` float32 of zeros and ones (`layout`), actions `Discrete(A)`. An episode ends when the
     learner's fate is decided, in the middle of the game or at its end; the game then begins anew. Its last info holds
@@ -28,7 +28,7 @@ class SingleAgentVecEnv(VecEnv):
     - `terminal_observation` and `TimeLimit.truncated`;
     - `episode` with `r` (sum of rewards), `l` (decisions of the learner) and `t` (seconds since this object was made);
     - `game` with `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none), `length` (decisions of the learner) and
-      `opponents` (the number that `set_opponents` or `set_opponent_groups` gave to those who played it). `VecMonitor` puts its own
+      `opponents` (the number that `set_opponents` or `set_opponent_groups` gave to those that played it). `VecMonitor` puts its own
       `episode` in place of that above, and leaves `game` alone.
 
     Attributes:
@@ -36,17 +36,17 @@ class SingleAgentVecEnv(VecEnv):
         layout: what the entries of an observation mean.
     """
 
-    def __init__(self, batch: SingleAgentBatch, *, render_mode: str | None = None) -> None:
+    def __init__(self, batch: SingleAgentBatch) -> None:
         """Wrap a batch of games."""
         self.batch = batch
         self.layout = batch.engine.layout
         num_envs = batch.engine.size
-        self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
+        self._attributes: dict[str, list[Any]] = {"render_mode": [None] * num_envs}  # nothing is drawn of a batch
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
 
     def set_opponents(self, opponents: Opponents) -> int:
-        """Change the opponents of all games; games that are going on are finished by those who began them.
+        """Change the opponents of all games; games that are going on are finished by those that began them.
 
         Args:
             opponents: as for the constructor.
@@ -162,8 +162,7 @@ class SingleAgentVecEnv(VecEnv):
         elif attr_name == "max_cycles":
             if len(games) != self.num_envs:
                 raise ValueError("max_cycles is one for all games: set it without indices")
-            check_max_cycles(value)
-            self.batch.max_cycles = value
+            self.batch.max_cycles = None if value is None else checked_max_cycles(value)
         else:
             values = self._attributes.setdefault(attr_name, [None] * self.num_envs)
             for g in games:

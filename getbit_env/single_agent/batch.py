@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from getbit_env.agent_registry import load_opponent
 from getbit_env.core.agent import Agent
 from getbit_env.core.compiled import kernel
+from getbit_env.core.environment import checked_max_cycles
 from getbit_env.core.spec import Dynamics, Layout, Variant
 from getbit_env.core.streams import random_bits
 from getbit_env.game_registry import game_of
 
-# Who plays the seats that are not the learner's: an agent, or its name, for all of them; or a sequence with one for each, from the
+# The players of all seats but the learner's: an agent, or its name, for all of them; or a sequence with one for each, from the
 # seat after the learner's on.
 Opponents = str | Agent | Sequence[str | Agent]
 
@@ -38,16 +39,6 @@ class SingleAgentStep(NamedTuple):
     total: NDArray[np.float64]  # [n] the learner's rewards over those
     length: NDArray[np.int64]  # [n] decisions of the learner in those: rounds, where all decide at once
     group: NDArray[np.int64]  # [n] number of the opponents that played those, as `set_opponents` gave it
-
-
-def check_max_cycles(max_cycles: int | None) -> None:
-    """Refuse what is no number of decisions.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if max_cycles is not None and (isinstance(max_cycles, bool) or not isinstance(max_cycles, int) or max_cycles < 1):
-        raise ValueError(f"max_cycles is a whole number from 1 on, or None, not {max_cycles!r}")
 
 
 def seat_opponents(opponents: Opponents, layout: Layout) -> list[Agent]:
@@ -138,7 +129,7 @@ class SingleAgentBatch:
             raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {seat}")
         if games < 1:
             raise ValueError(f"there is at least one game, not {games}")
-        check_max_cycles(max_cycles)
+        max_cycles = None if max_cycles is None else checked_max_cycles(max_cycles)
         game = game_of(variant)
         self.variant = variant
         reward = next(iter(game.rewards)) if reward is None else reward
@@ -161,13 +152,13 @@ class SingleAgentBatch:
         self.set_opponent_groups([opponents] if opponent_groups is None else opponent_groups)  # type: ignore[list-item]  # one is given
 
     def set_opponents(self, opponents: Opponents) -> int:
-        """Change the opponents of all games. A game that is going on is finished by those who began it.
+        """Change the opponents of all games. A game that is going on is finished by the opponents that began it.
 
         Args:
             opponents: as for the constructor.
 
         Returns:
-            A number, by which `SingleAgentStep.group` tells who played a game.
+            A number, by which `SingleAgentStep.group` tells the opponents of a game.
 
         Raises:
             ValueError: there are too few or too many, or one can't play this game.
@@ -271,7 +262,7 @@ class SingleAgentBatch:
         return step
 
     def _begin(self, begin: NDArray[np.uint8]) -> None:
-        """Begin games: line, seat, who plays them, and what everybody sees."""
+        """Begin games: start, seat, opponents, and what everybody sees."""
         engine, begins = self.engine, begin.astype(np.bool_)
         engine.start(begin)
         _draw_seats(engine.streams, engine.counters, begin, self.fixed_seat, self.variant.players, self.seat)
