@@ -1,344 +1,28 @@
-"""`python -m docs.lessons`: what the solved games teach, computed; makes the tables and pictures of docs/lessons.md.
+"""`python -m docs.lessons`: make the tables and pictures of docs/lessons.md from docs/lessons.json.
 
-Games that are not solved yet are solved first, as `python -m eval.solve` does. `--redraw` computes nothing: tables and pictures are
-made from the figures of the last time, which docs/lessons.json keeps.
+The figures are computed by `python -m eval.lessons`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-from functools import partial, reduce
+from functools import partial
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from tqdm import tqdm
 
 from docs.lesson_pictures import draw_all
 from docs.tables import ROOT, written
-from eval.solve import say
-from getbit_env import load_agent
-from getbit_env.agent_registry import shipped_agents
-from getbit_env.command_line import progress_of
-from getbit_env.core.compiled import kernel
-from getbit_env.exact import Equilibrium, Exploitability, ManySolution, Positions, Solution, exploitability, solved
-from getbit_env.exact.matrix_game import solve_matrix
-from getbit_env.exact.positions import AT_ONCE, Progress, Workers, expand, new_work, silent
-from getbit_env.exact.two_players import PATTERNS, Stage, new_stage
-from getbit_env.get_bit.bots import BOTS
-from getbit_env.get_bit.notation import print_position
-from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.get_bit.variants import Variant, standard_variant
 
 PAGE = ROOT / "docs" / "lessons.md"
 FIGURES = ROOT / "docs" / "lessons.json"
 PICTURES = ROOT / "docs" / "images"
-NOTHING = 1e-8  # a difference of values that the certificates of two solved positions may leave open
-DIGITS = 6  # of the figures that are kept
+SELECTIONS = {  # of equilibria, as the page calls them
+    "PRINCIPAL_BRANCH": "principal branch (`equilibrium`)",
+    "OTHER_BRANCH": "a path from another start",
+    "PURE_FIRST": "pure, lowest card of the front first",
+    "PURE_LAST": "pure, highest card of the front first",
+}
 Figures = dict[str, Any]
-
-
-# --- what is computed -----------------------------------------------------------------------------------------------------
-
-
-class Play:
-    """Games in which all play the equilibrium, every starting line as likely as any other.
-
-    Attributes:
-        met: `[G]` the positions that such games come to, ascending.
-        weight: `[G]` how likely a game comes to each; together, the rounds that a game takes on average.
-        policy: `[G, P, A]` what is played there; zero for players who are out.
-        legal: `[G, P, A]` what could be.
-        rounds: `[G]` rounds played before.
-        place, limbs: `[R, G]` of each robot; robots are numbered by role, of two own ones the one in front first.
-    """
-
-    def __init__(self, solution: Solution | ManySolution, progress: Progress = silent) -> None:
-        positions = solution.positions
-        agent = Equilibrium(solution)
-        agent.reset(Layout(positions.variant), np.ones(1, np.bool_), 0)
-        work = new_work(positions.index)
-        reach = np.zeros(positions.count + 1)
-        reach[positions.starts] = 1 / len(positions.starts)
-        met, policies, masks = [], [], []
-        for wave in range(positions.waves):
-            first, last = (int(n) for n in positions.first[wave : wave + 2])
-            here = first + np.flatnonzero(reach[first:last])
-            for begin in range(0, len(here), AT_ONCE):
-                some = here[begin : begin + AT_ONCE]
-                observation, mask = positions.see(some)
-                alive = np.any(observation, axis=-1)
-                policy = np.zeros(mask.shape)
-                policy[alive] = agent.probabilities(observation[alive], mask[alive])
-                expand(positions.index, some, work)
-                for k, number in enumerate(some):
-                    # Legal actions in ascending order are the choices in the order of `expand`; who is out has one.
-                    each = [policy[k, p][mask[k, p] > 0] if alive[k, p] else np.ones(1) for p in range(len(alive[k]))]
-                    chance: NDArray[np.float64] = reduce(np.multiply.outer, each).ravel()
-                    played = np.flatnonzero(chance)
-                    np.add.at(reach, work.successor[k, played], reach[number] * chance[played])
-                policies.append(policy)
-                masks.append(mask > 0)
-                progress("playing", int(some[-1]) + 1, positions.count)
-            met.append(here)
-        self.met, self.policy, self.legal = np.concatenate(met), np.concatenate(policies), np.concatenate(masks)
-        self.weight = reach[self.met]
-        games = positions.games(self.met)
-        self.rounds, self.place, self.limbs = games.rounds.astype(int), games.place.astype(int), games.limbs.astype(int)
-
-
-def mean_by(keys: NDArray[np.int64], weight: NDArray[np.float64], *columns: NDArray[np.float64]) -> dict[str, list[float]]:
-    """For each row of `keys`, `[G, K]`: its share of the weight, `[G]`, and the weighted mean of each column, `[G]`."""
-    found, group = np.unique(keys, axis=0, return_inverse=True)
-    shares, *sums = (np.bincount(group.ravel(), weight * column) for column in (np.ones(len(weight)), *columns))
-    rows = np.column_stack([shares / shares.sum(), *(total / shares for total in sums)])
-    return {" ".join(map(str, key)): row for key, row in zip(found.tolist(), rows.tolist(), strict=True)}
-
-
-def explained(keys: NDArray[np.int64], weight: NDArray[np.float64], value: NDArray[np.float64]) -> float:
-    """Which part of the weighted variance of a value, `[G]`, lies between groups, `[G, K]`."""
-    mean = np.average(value, weights=weight)
-    between = sum(share * (average - mean) ** 2 for share, average in mean_by(keys, weight, value).values())
-    return float(between / np.average((value - mean) ** 2, weights=weight))
-
-
-def limbs_two(solution: Solution, play: Play) -> Figures:
-    """What a lead in limbs is worth to a player, over all rounds of equilibrium games but the first, from both sides.
-
-    Returns:
-        `weakest`: by the limbs of the weakest robot of the player and of the other one, `lead`: by all limbs of the player less
-        all of the other: share of the rounds and mean value. `explained`: which part of the variance of the value they explain.
-    """
-    later = play.rounds > 0
-    sides = play.limbs[:, later].reshape(2, 2, -1)
-    weak, whole = (np.concatenate([each.T, each.T[:, ::-1]]) for each in (sides.min(axis=1), sides.sum(axis=1)))
-    weight, value = np.tile(play.weight[later], 2), solution.values[play.met[later]].T.ravel()
-    lead, weak_lead = (np.subtract(*each.T)[:, None] for each in (whole, weak))
-    return {
-        "weakest": mean_by(weak, weight, value),
-        "lead": mean_by(lead, weight, value),
-        "explained": {
-            "all limbs of a player less all of the other": explained(lead, weight, value),
-            "limbs of a player's weakest robot less those of the other's": explained(weak_lead, weight, value),
-        },
-    }
-
-
-def limbs_many(values: NDArray[np.float64], play: Play) -> Figures:
-    """The same for players with one robot each.
-
-    Args:
-        values: `[N + 1, P]`, the chance of winning from each position.
-        play: of the equilibrium.
-
-    Returns:
-        `lead`: by robots in the line, and own limbs times the others' number less all limbs of the others; `limbs`: with all
-        robots in the line by own limbs and place; share of the players' rounds and mean chance of winning. `explained` as above.
-    """
-    later = play.rounds > 0
-    limbs, chance = play.limbs[:, later], values[play.met[later]].T
-    alive = limbs > 0
-    robots = alive.sum(axis=0) + np.zeros_like(limbs)
-    lead = limbs * robots - limbs.sum(axis=0)
-    place = play.place[:, later] + 1
-    weight = (play.weight[later] + np.zeros(limbs.shape))[alive]
-    keys = np.stack([robots, lead, limbs, place], axis=-1)[alive]
-    chance = chance[alive]
-    whole = keys[:, 0] == len(limbs)
-    return {
-        "lead": mean_by(keys[:, :2], weight, chance),
-        "limbs": mean_by(keys[whole][:, 2:], weight[whole], chance[whole]),
-        "explained": {
-            "robots in the line, and own limbs less the others' mean": explained(keys[:, :2], weight, chance),
-            "robots in the line, and the own place": explained(keys[:, [0, 3]], weight, chance),
-            "all of these": explained(keys[:, [0, 1, 3]], weight, chance),
-        },
-    }
-
-
-def openings(play: Play) -> Figures:
-    """How likely each action of the first round is, by the number of the starting line and role."""
-    first = np.flatnonzero(play.rounds == 0)
-    return {f"{line} {role}": chances.tolist() for line, i in enumerate(first) for role, chances in enumerate(play.policy[i])}
-
-
-@kernel
-def _solve_restricted(
-    values: NDArray[np.float64], ties: bool, first: int, count: int, stage: Stage, found: NDArray[np.float64]
-) -> None:
-    """Solve positions just expanded for a player who may not tie with himself, once for each role.
-
-    Args:
-        values: `[N + 1, 2]` of what follows, to each role if it is the player's.
-        ties: he may after all.
-        first: number of the first position.
-        count: how many.
-        stage: work space, with the positions.
-        found: `[N + 1, 2]`, filled in, to each role if it is the player's.
-    """
-    work, payoff = stage.work, stage.game.payoff
-    for k in range(count):
-        sizes = work.choices[k]
-        columns = (sizes[0] * sizes[1], sizes[2] * sizes[3])
-        for p in range(2):
-            rows = 0
-            for i in range(columns[p]):
-                fore, rear = work.options[k, 2 * p, i // sizes[2 * p + 1]], work.options[k, 2 * p + 1, i % sizes[2 * p + 1]]
-                if fore != rear or ties:
-                    for j in range(columns[1 - p]):
-                        g = i * columns[1] + j if p == 0 else j * columns[1] + i
-                        payoff[rows, j] = values[work.successor[k, g], work.role[k, p, g]]
-                    rows += 1
-            found[first + k, p], _ = solve_matrix(stage.game, rows, columns[1 - p])
-
-
-def values_without_ties(
-    solution: Solution, *, always: bool, ties: bool = False, threads: int = 1, progress: Progress = silent
-) -> NDArray[np.float64]:
-    """Values to a player who must not play the same card with both robots.
-
-    Args:
-        solution: the solved game.
-        always: in no round that is left; or else only not in the next one.
-        ties: he may after all: then these are the values of the solved game.
-        threads: the result does not depend on it.
-        progress: is told how far it is.
-
-    Returns:
-        `[N + 1, 2]`, the value of each position to each role, if it is that player's and the other one is free.
-    """
-    positions = solution.positions
-    found = solution.values.copy()
-    follow = found if always else solution.values
-    workers = Workers(lambda: new_stage(positions.index), threads)
-
-    def solve(begin: int, end: int, stage: Stage) -> None:
-        expand(positions.index, np.arange(begin, end), stage.work)
-        _solve_restricted(follow, ties, begin, end - begin, stage, found)
-
-    for wave in range(positions.waves - 1, -1, -1):
-        first, last = int(positions.first[wave]), int(positions.first[wave + 1])
-
-        def tick(end: int, first: int = first, last: int = last) -> None:
-            progress("forbidding ties", positions.count - last + (end - first), positions.count)
-
-        workers.run(solve, first, last, AT_ONCE, tick)
-    return found
-
-
-def own_ties(solution: Solution, play: Play, *, threads: int = 1, progress: Progress = silent) -> Figures:
-    """How often a player ties with himself, and what it costs not to.
-
-    Returns:
-        `places`: by the places of the two own robots; `rounds`: by the round; `last`: of who owns the last robot, by its limbs less
-        those of its fellow: share of the rounds, how often the equilibrium ties, how often chance would, what it costs not to in
-        this one round, and in which part of them it costs anything.
-        `never`: what it costs not to in the whole game, by starting line, to the owner of the front robot and to the other one.
-        `positions`: the part of all positions, from either side, where it costs something in this one round.
-        `most`: most of this cost, in any position; and this position, with who ties.
-    """
-    variant, count = solution.positions.variant, solution.positions.count
-    tied = slice(None, None, variant.cards + 1)  # actions that name one card twice
-    once = solution.values - values_without_ties(solution, always=False, threads=threads, progress=progress)
-    never = solution.values - values_without_ties(solution, always=True, threads=threads, progress=progress)
-    weight = np.tile(play.weight, 2)
-    cost = once[play.met].T.ravel()
-    columns = (
-        play.policy[..., tied].sum(axis=-1).T.ravel(),
-        (play.legal[..., tied].sum(axis=-1) / play.legal.sum(axis=-1)).T.ravel(),
-        cost,
-        (cost > NOTHING).astype(float),
-    )
-    places, limbs = (np.concatenate([each[:2].T, each[2:].T]) for each in (play.place + 1, play.limbs))
-    last = places[:, 1] == 4
-    number, role = np.unravel_index(once[:count].argmax(), (count, 2))
-    return {
-        "places": mean_by(places, weight, *columns),
-        "rounds": mean_by(np.tile(play.rounds + 1, 2)[:, None], weight, *columns),
-        "last": mean_by((limbs[:, 1:] - limbs[:, :1])[last], weight[last], *(column[last] for column in columns)),
-        "never": {pattern: never[start].tolist() for pattern, start in zip(PATTERNS, solution.positions.starts, strict=True)},
-        "positions": float((once[:count] > NOTHING).mean()),
-        "most": float(once[number, role]),
-        "position": f"{'AB'[role]} in " + print_position(variant, solution.positions.games(np.array([number]))),
-    }
-
-
-def judged_agents(variant: Variant) -> list[str]:
-    """Names of the bots and the shipped agents whose play on a variant can be judged exactly."""
-    bots = [name for name, make in BOTS.items() if hasattr(make(), "probabilities")]
-    shipped = [(name, load_agent(name)) for name in shipped_agents()]
-    return bots + [
-        name
-        for name, agent in shipped
-        if getattr(agent, "variant", None) == variant and getattr(agent, "options", None) == Options()
-    ]
-
-
-def judged(result: Exploitability) -> list[float]:
-    """Own value, best response, mean gain, NashConv."""
-    return [float(result.own.mean()), float(result.best.mean()), result.gain, result.nash_conv]
-
-
-def agents(positions: Positions, *, threads: int = 1, progress: Progress = silent) -> Figures:
-    """`judged` of each agent of `judged_agents`."""
-    found = {}
-    for name in judged_agents(positions.variant):
-        result = exploitability(load_agent(name), positions, name=name, threads=threads, progress=progress, least_rate=0)
-        found[name] = judged(result)
-    return found
-
-
-def teach_two(solution: Solution, *, threads: int = 1, progress: Progress = silent) -> Figures:
-    """All figures of a game for two."""
-    play = Play(solution, progress)
-    figures: Figures = rounded(
-        {
-            "cards": solution.positions.variant.cards,
-            "start": {pattern: solution.starting_values()[pattern] for pattern in PATTERNS},
-            "length": float(play.weight.sum()),
-            "limbs": limbs_two(solution, play),
-            "openings": openings(play),
-            "ties": own_ties(solution, play, threads=threads, progress=progress),
-            "agents": agents(solution.positions, threads=threads, progress=progress),
-        }
-    )
-    return figures
-
-
-def teach_many(solution: ManySolution, *, threads: int = 1, progress: Progress = silent) -> Figures:
-    """All figures of a game for more, one robot each."""
-    play = Play(solution, progress)
-    same = partial(exploitability, positions=solution.positions, threads=threads, progress=progress, least_rate=0)
-    equilibrium = same(Equilibrium(solution), name="equilibrium")
-    figures: Figures = rounded(
-        {
-            "cards": solution.positions.variant.cards,
-            "start": solution.start.tolist(),
-            "length": float(play.weight.sum()),
-            "limbs": limbs_many(equilibrium.own_values, play),
-            "openings": openings(play),
-            "agents": {
-                "equilibrium": judged(equilibrium),
-                **agents(solution.positions, threads=threads, progress=progress),
-            },
-        }
-    )
-    return figures
-
-
-def rounded(figures: Any) -> Any:
-    """Figures as they are kept: what a machine's own way of adding could change is left out."""
-    if isinstance(figures, dict):
-        return {key: rounded(value) for key, value in figures.items()}
-    if isinstance(figures, list):
-        return [rounded(value) for value in figures]
-    return round(figures, DIGITS) + 0.0 if isinstance(figures, float) else figures
-
-
-# --- the page -------------------------------------------------------------------------------------------------------------
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -354,6 +38,34 @@ def _agents(figures: dict[str, list[float]], form: str) -> str:
     return _table(["agent", "among its like", "best response", "NashConv"], rows)
 
 
+def _equilibria(equilibria: Figures) -> str:
+    rows = [
+        [
+            SELECTIONS[name],
+            *(f"{chance:.4f}" for chance in found["start"]),
+            f"{found['length']:.1f}",
+            *(f"{found['limbs'][lead][1]:.3f}" if lead in found["limbs"] else "" for lead in ("behind", "level", "ahead")),
+            f"{max(found['gains']):.1e}",
+        ]
+        for name, found in equilibria.items()
+    ]
+    places = [f"place {k}" for k in range(1, len(next(iter(equilibria.values()))["start"]) + 1)]
+    return _table(["selected by", *places, "rounds", "behind", "level", "ahead", "most gain"], rows)
+
+
+def _openings(equilibria: Figures) -> str:
+    """The first cards that are played at all, the likeliest first, by place."""
+    rows = []
+    for name, found in equilibria.items():
+        row = [SELECTIONS[name]]
+        for place in range(len(found["start"])):
+            chances = found["openings"][f"0 {place}"]
+            cards = sorted((card for card in range(len(chances)) if chances[card] >= 0.005), key=lambda card: -chances[card])
+            row.append(", ".join(f"{card + 1} ({chances[card]:.2f})" if chances[card] < 0.995 else str(card + 1) for card in cards))
+        rows.append(row)
+    return _table(["selected by", *(f"place {k}" for k in range(1, len(rows[0])))], rows)
+
+
 def table(what: str, figures: Figures) -> str:
     """A table of the page."""
     two, many = figures["two"], figures["many"]
@@ -363,9 +75,13 @@ def table(what: str, figures: Figures) -> str:
     if what == "start-many":
         return _table(["place", "chance of winning"], [[str(k), f"{chance:.4f}"] for k, chance in enumerate(many["start"], 1)])
     if what == "lead-two":
-        rows = [[lead, f"{share:.4f}", f"{value:+.3f}"] for lead, (share, value) in two["limbs"]["lead"].items()]
-        rows = sorted((row for row in rows if int(row[0]) >= 0), key=lambda row: int(row[0]))
-        return _table(["lead", "share of rounds", "mean value"], rows)
+        leads = two["limbs"]["lead"]
+        rows = []
+        for lead in sorted(int(key) for key in leads if int(key) >= 0):
+            share, value = leads[str(lead)]
+            other = leads[str(-lead)][0] if lead else 0.0  # the other side leads
+            rows.append([str(lead), f"{share + other:.4f}", f"{value:+.3f}"])
+        return _table(["lead of either side", "share of rounds", "mean value to the side that leads"], rows)
     if what == "limbs-many":
         limbs = many["limbs"]["limbs"]
         places = range(1, len(many["start"]) + 1)
@@ -397,6 +113,10 @@ def table(what: str, figures: Figures) -> str:
             ["that position", f"`{ties['position']}`"],
         ]
         return _table(["of a player in any position, in its next round alone", ""], rows)
+    if what == "equilibria":
+        return _equilibria(many["equilibria"])
+    if what == "equilibria-openings":
+        return _openings(many["equilibria"])
     if what == "agents-two":
         return _agents(two["agents"], "+.4f")
     if what == "agents-many":
@@ -405,22 +125,8 @@ def table(what: str, figures: Figures) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m docs.lessons", description=__doc__.splitlines()[0])
-    parser.add_argument("--redraw", action="store_true", help="compute nothing: tables and pictures from docs/lessons.json")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="the figures do not depend on it (default: all)")
-    options = parser.parse_args(argv)
-    if not options.redraw:
-        with tqdm(total=0, file=sys.stderr, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}") as bar:
-            threads, progress = options.threads, progress_of(bar)
-            two, many = (solved(standard_variant(players), threads=threads, progress=progress, say=say) for players in (2, 4))
-            assert isinstance(two, Solution)
-            assert isinstance(many, ManySolution)
-            figures = {
-                "two": teach_two(two, threads=threads, progress=progress),
-                "many": teach_many(many, threads=threads, progress=progress),
-            }
-        FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    """Run the command."""
+    argparse.ArgumentParser(prog="python -m docs.lessons", description=__doc__.splitlines()[0]).parse_args(argv)
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))
     draw_all(figures, PICTURES)
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), partial(table, figures=figures)), encoding="utf-8")

@@ -19,6 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+# Before NumPy and torch are imported: small networks run slower on two threads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from getbit_env.command_line import add_variant_arguments, at_least_one, interruptible, need, no_bar
 
 if __name__ == "__main__":  # before what may be missing is imported
@@ -26,9 +29,6 @@ if __name__ == "__main__":  # before what may be missing is imported
         need("torch", "stable_baselines3", "sb3_contrib", "tqdm")
     except ValueError as missing:
         sys.exit(f"error: {missing}")
-
-# Before NumPy and torch are imported: small networks run slower on two threads.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
@@ -213,17 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unit = "payoff in -1..1" if variant.players == 2 else "chance of winning"
     if options.json:
         about = {"agent": options.agent, "variant": variant.name, "frames": found.frames, "unit": unit, "about": provenance()}
-        print(
-            json.dumps(
-                {
-                    **about,
-                    "value": found.value._asdict(),
-                    "own": found.own,
-                    "gain": found.gain._asdict(),
-                    "lower_bound": found.lower_bound,
-                }
-            )
-        )
+        bound = {"gain": found.gain._asdict(), "lower_bound": found.lower_bound}
+        print(json.dumps({**about, "value": found.value._asdict(), "own": found.own, **bound}))
     else:
         print(f"{options.agent} in {variant}: a responder trained on {found.frames:,} decisions reaches {found.value} ({unit})")
         if found.lower_bound > 0:
