@@ -6,10 +6,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from docs import lessons
+from docs import lessons as page
 from docs.tables import written
+from eval import lessons
 from getbit_env.exact import Equilibrium
 from getbit_env.exact.many_players import solve_many_players
+from getbit_env.exact.quantal_response import Selection
+from getbit_env.exact.solving import judged
 from getbit_env.exact.stored_results import FOLDER_VARIABLE
 from getbit_env.exact.two_players import solve_two_players
 from getbit_env.get_bit.bots import BOTS
@@ -29,12 +32,13 @@ def two():
 
 @pytest.fixture(scope="module")
 def many():
-    return solve_many_players(MANY)
+    return judged(solve_many_players(MANY))
 
 
 @pytest.fixture(scope="module")
 def figures(two, many):
-    return {"two": lessons.teach_two(two), "many": lessons.teach_many(many)}
+    others = {s.name: judged(solve_many_players(MANY, selection=s)) for s in Selection if s != Selection.PRINCIPAL_BRANCH}
+    return {"two": lessons.teach_two(two), "many": lessons.teach_many(many, others)}
 
 
 def as_table(positions, number, role):
@@ -76,7 +80,7 @@ def test_the_number_of_threads_changes_nothing(two):
 @pytest.mark.parametrize("name", ["two", "many"])
 def test_positions_are_weighed_as_games_meet_them(name, request):
     solution = request.getfixturevalue(name)
-    positions, play = solution.positions, lessons.Play(solution)
+    positions, play = solution.positions, lessons.EquilibriumPlay(solution)
     assert play.weight[play.rounds == 0].sum() == pytest.approx(1)
     alive = play.policy.any(axis=-1)
     assert play.policy.sum(axis=-1)[alive] == pytest.approx(1)
@@ -133,29 +137,53 @@ def test_every_bot_that_can_be_judged_is(figures):
     assert figures["many"]["agents"]["equilibrium"][2] < 1e-4 < figures["many"]["agents"]["random"][2]
 
 
-def test_the_command_writes_figures_pictures_and_tables(figures, tmp_path, monkeypatch):
-    page, pictures = lessons.PAGE.read_text(), {path.name for path in lessons.PICTURES.glob("lessons_*.png")}
+def test_equilibria_are_equilibria_and_differ(figures):
+    found = figures["many"]["equilibria"]
+    assert list(found) == list(page.SELECTIONS) == [selection.name for selection in Selection]
+    assert found["PRINCIPAL_BRANCH"]["start"] == figures["many"]["start"]
+    assert found["PRINCIPAL_BRANCH"]["openings"] == figures["many"]["openings"]
+    for each in found.values():
+        assert sum(each["start"]) == pytest.approx(1, abs=1e-5)
+        assert max(each["gains"]) < 1e-4
+        assert each["regret"] < 1e-4
+        shares, chances = np.transpose(list(each["limbs"].values()))
+        assert shares @ chances == pytest.approx(1 / 3, abs=1e-4), "of three players one wins"
+    assert len({tuple(each["start"]) for each in found.values()}) > 1
+
+
+def test_the_commands_write_figures_pictures_and_tables(figures, tmp_path, monkeypatch, capsys):
+    text, pictures = page.PAGE.read_text(), {path.name for path in page.PICTURES.glob("lessons_*.png")}
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(lessons, "standard_variant", {2: TWO, 4: MANY}.get)
     for name, file in (("PAGE", "lessons.md"), ("FIGURES", "lessons.json"), ("PICTURES", "")):
-        monkeypatch.setattr(lessons, name, tmp_path / file)
-    lessons.PAGE.write_text(page)
-    lessons.main(["--threads", "1"])
-    assert json.loads(lessons.FIGURES.read_text()) == json.loads(json.dumps(figures))
+        monkeypatch.setattr(page, name, tmp_path / file)
+    page.PAGE.write_text(text)
+    for _ in range(2):  # solved, then from the cache
+        assert lessons.main(["--threads", "1", "--output", str(page.FIGURES)]) == 0
+        assert json.loads(page.FIGURES.read_text()) == json.loads(json.dumps(figures))
+    page.main([])
     drawn = list(tmp_path.glob("*.png"))
     assert {path.name for path in drawn} == pictures
     for path in drawn:
         assert path.read_bytes().startswith(b"\x89PNG")
-        assert f"images/{path.name}" in page, "the page shows it"
-    written = lessons.PAGE.read_text()
+        assert f"images/{path.name}" in text, "the page shows it"
+    written = page.PAGE.read_text()
     assert f"| AABB | {figures['two']['start']['AABB']:+.6f} |" in written
     assert f"| `random` | 0.3333 | {figures['many']['agents']['random'][1]:.4f} |" in written
     with pytest.raises(ValueError, match="no table 'other'"):
-        lessons.table("other", figures)
+        page.table("other", figures)
+    (tmp_path / "file").write_text("")
+    assert lessons.main(["--output", str(tmp_path / "file" / "within.json")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_lead_counts_the_rounds_in_which_either_side_leads(figures):
+    rows = page.table("lead-two", figures).splitlines()[2:]
+    assert sum(float(row.split("|")[2]) for row in rows) == pytest.approx(1, abs=2e-4)
 
 
 def test_the_page_holds_the_tables_of_its_figures():
-    text = lessons.PAGE.read_text()
-    figures = json.loads(lessons.FIGURES.read_text())
+    text = page.PAGE.read_text()
+    figures = json.loads(page.FIGURES.read_text())
     assert text.count("<!-- table:") == text.count("<!-- end -->") > 1
-    assert written(text, partial(lessons.table, figures=figures)) == text, "run python -m docs.lessons --redraw"
+    assert written(text, partial(page.table, figures=figures)) == text, "run python -m docs.lessons"
