@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.lower_bound import Remembering, lower_bound, main
+from eval.lower_bound import LowerBound, Remembering, lower_bound, main
 from getbit_env import load_agent, parse_variant
 from getbit_env.exact import Positions, as_face_up, exploitability
-from getbit_env.match import play_match
-from getbit_env.network import POLICY_FILE
+from getbit_env.match import Estimate, play_match
 from getbit_env.sb3 import GetBitVecEnv
 
 TINY = "3p-1r-4c-1l"
@@ -58,8 +57,9 @@ def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, c
     arguments = ["--variant", TINY + "-memory", "--frames", "20000", "--starts", "240", "--json"]
     assert main(["lowest", *arguments, "--save", folder]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["gain_lower_bound"]["low"] == pytest.approx(said["value"]["low"] - 1 / 3)
-    assert said["value"]["mean"] > 0.5, "who always plays the lowest card is easy prey"
+    assert said["gain"]["low"] == pytest.approx(said["value"]["low"] - 1 / 3)
+    assert said["value"]["mean"] > 0.5, "an agent that always plays its lowest card is easy prey"
+    assert said["lower_bound"] == said["gain"]["low"]
     assert load_agent(folder).variant.name == TINY  # type: ignore[attr-defined]
     response = load_agent(f"recall:{folder}")
     match = play_match(["response", "lowest", "lowest"], TINY + "-memory", agents={"response": response}, starts=480)
@@ -70,16 +70,41 @@ def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, c
 
 
 def test_a_figure_that_took_time_is_told_even_if_the_responder_can_not_be_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("eval.lower_bound.save_network", full)
+    assert main(["lowest", "--variant", TINY, "--frames", "1", "--starts", "120", "--save", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert "lower bound" in said.out
+    assert f"can't be written to {tmp_path}: [Errno 28] No space left" in said.err
+
+
+def test_a_folder_that_can_not_be_written_is_refused_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("eval.lower_bound.lower_bound")
     (tmp_path / "file").write_text("")
-    (tmp_path / POLICY_FILE).mkdir()
-    for folder in (tmp_path / "file" / "within", tmp_path):
-        arguments = ["lowest", "--variant", TINY, "--frames", "1", "--starts", "120", "--save", str(folder)]
-        assert main(arguments) == 1
-        said = capsys.readouterr()
-        assert "lower bound" in said.out
-        assert f"can't be written to {folder}" in said.err
+    (tmp_path / "run" / POLICY_FILE).mkdir(parents=True)
+    for folder in (tmp_path / "file", tmp_path / "file" / "within", tmp_path / "run", tmp_path / ("x" * 300)):
+        with pytest.raises(SystemExit):
+            main(["lowest", "--variant", TINY, "--save", str(folder)])
+        assert f"can't be written to {folder}" in capsys.readouterr().err
+
+
+def test_where_nothing_is_gained_the_bound_is_zero(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    responder = load_agent("four_players")
+    for reached, low, bound in ((0.1, 0.0, 0.0), (0.5, 0.4, 0.15)):
+        found = LowerBound(Estimate(reached, low, reached + 0.1), 0.25, responder, 1)  # type: ignore[arg-type]
+        monkeypatch.setattr("eval.lower_bound.lower_bound", lambda *_, found=found, **_options: found)
+        assert main(["random", "--players", "4", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["lower_bound"] == pytest.approx(bound)
+        assert main(["random", "--players", "4"]) == 0
+        said = capsys.readouterr().out
+        assert ("no gain was found (lower bound 0)" in said) == (bound == 0)
+        assert ("gains at least 0.1500" in said) == (bound > 0)
 
 
 def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +113,8 @@ def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path,
         (["nobody"], "no agent 'nobody'"),
         (["random", "--players", "9"], "players is 2 to 7"),
         (["random", "--variant", TINY, "--half-limbs"], "leave out --half-limbs"),
+        (["sharks-greedy", "--players", "4"], "agent 'sharks-greedy' plays Sharks are Wild"),
+        (["random", "--variant", "sharks-2p-level2"], "this command is for Get Bit! alone"),
         (["random", "--frames", "-5"], "--frames: '-5' is no whole number from 1 on"),
         (["equilibrium", "--variant", "4p-3c-1l"], "4p-3c-1l is not solved here"),
         (["four_players", "--variant", "4p-memory"], "four_players was trained on 4p with"),
