@@ -12,6 +12,7 @@ from eval.lower_bound import LowerBound, Remembering, lower_bound, main
 from getbit_env import load_agent, parse_variant
 from getbit_env.exact import Positions, as_face_up, exploitability
 from getbit_env.match import Estimate, play_match
+from getbit_env.network import POLICY_FILE
 from getbit_env.sb3 import GetBitVecEnv
 
 TINY = "3p-1r-4c-1l"
