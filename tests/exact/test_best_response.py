@@ -12,7 +12,10 @@ from eval.exploitability import main
 from getbit_env.exact.agents import BestResponse
 from getbit_env.exact.best_response import AgentError, as_face_up, exploitability, exploiting_line
 from getbit_env.exact.positions import Positions
+from getbit_env.exact.solving import solved
 from getbit_env.exact.stored_results import StoredResultError
+from getbit_env.exact.two_players import solve_two_players
+from getbit_env.game_registry import find_variant
 from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import parse_game
@@ -20,7 +23,7 @@ from getbit_env.get_bit.observations import Options
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.variants import parse_variant
 from getbit_env.match import play_match
-from tests.exact.brute_force import Whim, begin, policy_of, response_value
+from tests.exact.brute_force import Whim, after, begin, choices, joint_choices, key, policy_of, response_value, situation
 
 NAMES = ["2p-3c-1l", "2p-3c-1l-pick1", "3p-1r-4c-1l", "3p-1r-3c-2l-pick1", "4p-3c-1l"]
 LINES = {2: [[0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1]], 3: [[0, 1, 2]], 4: [[0, 1, 2, 3]]}
@@ -169,13 +172,62 @@ def test_an_agent_that_needs_another_command_is_sent_there():
     there = r".*`python -m eval\.lower_bound`"
     with pytest.raises(AgentError, match="no `probabilities`" + there):
         judge(object(), "2p-3c-1l")
-    with pytest.raises(AgentError, match="decisions a second" + there):
-        exploitability(Whim(), Positions(parse_variant("2p-3c-1l")), least_rate=1e12)
     with pytest.raises(AgentError, match="looks at more" + there):
         judge(Broken("options"), "2p-3c-1l")
     with pytest.raises(AgentError, match="whim is no .*PerfectRecall.* in 4p-4c-2l-memory it may forget" + there):
         as_face_up(Whim(), parse_variant("4p-4c-2l-memory"), "whim")
     assert importlib.util.find_spec("eval.lower_bound")
+
+
+def test_a_slow_agent_is_judged_and_the_user_is_told_how_long_it_takes(monkeypatch):
+    """No verdict hangs on the clock."""
+    said: list[str] = []
+    expected = judge(Whim(), "2p-3c-1l")
+    assert exploitability(Whim(), Positions(parse_variant("2p-3c-1l")), say=said.append).gain == expected.gain
+    assert said == []
+    monkeypatch.setattr("getbit_env.exact.best_response._LONG", 0)
+    assert exploitability(Whim(), Positions(parse_variant("2p-3c-1l")), name="whim", say=said.append).gain == expected.gain
+    assert len(said) == 1
+    assert re.search(r"whim is slow: .* takes about \d+ minutes.*eval\.lower_bound", said[0])
+
+
+def test_the_regret_of_a_position_is_what_another_action_gains_there():
+    """Against plain recursion: the agent but for one action in one position."""
+    variant = parse_variant("3p-1r-4c-1l")
+    result = judge(Whim(), variant.name)
+    policy, most = policy_of(Whim(), variant), 0.0
+    tables = [begin(variant, [0, 1, 2])]
+    seen = set()
+    while tables:
+        table = tables.pop()
+        if table.over or situation(table) in seen:
+            continue
+        seen.add(situation(table))
+        for player in table.finish.keys() ^ range(3):
+            own = response_value(table, None, player, policy, {})
+            for cards in choices(table, player):
+
+                def once(t, p, cards=cards, player=player, here=table):
+                    return {cards: 1.0} if p == player and key(t) == key(here) else policy(t, p)
+
+                most = max(most, response_value(table, None, player, once, {}) - own)
+        tables += [after(table, joint) for joint in joint_choices(table)]
+    assert result.regret == pytest.approx(most, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: exploitability("random", Positions(parse_variant("2p-3c-1l"))), r"`load_agent\('random'\)` gives, not a name"),
+        (lambda: exploitability(Whim(), "4p"), r"positions are `Positions.*not '4p'"),
+        (lambda: Positions("4p"), r"variant is one of Get Bit!, such as `parse_variant\('4p'\)` gives, not '4p'"),
+        (lambda: solve_two_players("2p"), "variant is one of Get Bit!"),
+        (lambda: solved(find_variant("sharks-2p-level2")), "variant is one of Get Bit!"),
+    ],
+)
+def test_names_in_place_of_objects_are_refused(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
 
 
 @pytest.mark.clause("G7.3")
@@ -195,7 +247,7 @@ def test_with_perfect_recall_the_memory_game_is_judged_as_the_face_up_game():
     assert result.own.mean() + 0.2 < worth < 1
 
 
-def test_command_judges_who_remembers_and_sends_others_elsewhere(capsys):
+def test_command_judges_perfect_recall_and_sends_others_elsewhere(capsys):
     found = {}
     for name in ("4p-3c-2l", "4p-3c-2l-memory"):
         assert main(["counter", "--variant", name, "--threads", "1", "--json"]) == 0
@@ -204,7 +256,7 @@ def test_command_judges_who_remembers_and_sends_others_elsewhere(capsys):
         assert found[name]["judged_in"] == "4p-3c-2l"
     assert found["4p-3c-2l"]["places"] == found["4p-3c-2l-memory"]["places"]
     assert main(["counter", "--variant", "4p-3c-2l-memory", "--threads", "1"]) == 0
-    assert capsys.readouterr().out.startswith("counter in 4p-3c-2l-memory (with perfect recall the same game as 4p-3c-2l): ")
+    assert capsys.readouterr().out.startswith("counter in 4p-3c-2l-memory (with perfect recall it equals 4p-3c-2l): ")
     assert main(["random", "--variant", "4p-3c-2l-memory"]) == 2
     assert "eval.lower_bound" in capsys.readouterr().err
     assert main(["montecarlo", "--variant", "4p-3c-2l-memory"]) == 2  # remembers, but draws lots
@@ -233,12 +285,16 @@ def test_command_judges_any_agent_that_is_made_to_remember(capsys):
     assert found[0] == found[1] == found[2]
 
 
-def test_command_says_what_is_wrong(capsys, tmp_path):
+def test_command_says_what_is_wrong(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("GETBIT_ENV_CACHE", str(tmp_path / "cache"))
     for arguments, message in (
         (["nobody", "--variant", "2p-3c-1l"], "no agent 'nobody'"),
         (["random", "--variant", "3p"], "three players"),
+        (["random", "--variant", "sharks-2p-level2"], "one of Sharks are Wild, and this command is for Get Bit! alone"),
+        (["sharks-greedy", "--variant", "2p-3c-1l"], "agent 'sharks-greedy' plays Sharks are Wild"),
+        (["equilibrium", "--variant", "2p-4c-1l-pick1"], "2p-4c-1l-pick1 is not solved here"),
         (["random", "--variant", "2p-half", "--players", "4", "--pick-up-at", "1"], "leave out --players --pick-up-at"),
-        (["random", "--save", str(tmp_path / "response")], r"a file *.npz"),
+        (["random", "--save", str(tmp_path / "response")], "--save takes a file *.npz"),
     ):
         assert main(arguments) == 2
         assert message in capsys.readouterr().err
@@ -246,10 +302,17 @@ def test_command_says_what_is_wrong(capsys, tmp_path):
         main(["random", "--threads", "0"])
     assert "'0' is no whole number from 1 on" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
-    assert main(["random", "--variant", "2p-3c-1l", "--save", str(tmp_path / "file" / "r.npz")]) == 1
+    (tmp_path / "folder.npz").mkdir()
+    for path in (tmp_path / "file" / "r.npz", tmp_path / "folder.npz", tmp_path / f"{'x' * 300}.npz"):
+        assert main(["random", "--variant", "2p-3c-1l", "--save", str(path)]) == 2
+        said = capsys.readouterr()
+        assert said.out == "", "refused before the work"
+        assert f"{path} can't be written" in said.err
+    monkeypatch.setattr(BestResponse, "save", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    assert main(["random", "--variant", "2p-3c-1l", "--save", str(tmp_path / "r.npz")]) == 1
     said = capsys.readouterr()
     assert "NashConv" in said.out, "what was found is told all the same"
-    assert f"can't be written to {tmp_path / 'file' / 'r.npz'}" in said.err
+    assert f"can't be written to {tmp_path / 'r.npz'}" in said.err
 
 
 def test_command_refuses_before_it_numbers_positions(capsys, tmp_path, monkeypatch):
@@ -264,7 +327,7 @@ def test_command_refuses_before_it_numbers_positions(capsys, tmp_path, monkeypat
         assert message in capsys.readouterr().err
 
 
-def test_command_takes_the_numbering_of_who_brings_one(capsys, tmp_path, monkeypatch):
+def test_command_takes_the_numbering_of_an_agent_that_has_one(capsys, tmp_path, monkeypatch):
     response = str(tmp_path / "response.npz")
     assert main(["lowest", "--variant", "2p-3c-2l", "--threads", "1", "--save", response]) == 0
     monkeypatch.delattr("eval.exploitability.Positions")

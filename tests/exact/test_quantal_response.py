@@ -78,3 +78,45 @@ def test_a_player_who_is_out_has_one_choice():
     mixtures, regret, _ = solve(payoff)
     assert mixtures[2].tolist() == [1]
     assert regret < 1e-8
+
+
+def test_a_selection_says_which_of_several_equilibria_is_taken():
+    """In the battle of the sexes: two in pure choices, and a mixed one, which the principal branch leads to by symmetry."""
+    payoff = np.array([[[2.0, 1], [0, 0]], [[0, 0], [1, 2]]])
+    found = {selection: [mixture.round(6).tolist() for mixture in solve(payoff, selection)[0]] for selection in Selection}
+    assert found[Selection.PURE_FIRST] == [[1, 0], [1, 0]]
+    assert found[Selection.PURE_LAST] == [[0, 1], [0, 1]]
+    assert found[Selection.PRINCIPAL_BRANCH] == [[pytest.approx(2 / 3, abs=1e-5), pytest.approx(1 / 3, abs=1e-5)]] + [
+        [pytest.approx(1 / 3, abs=1e-5), pytest.approx(2 / 3, abs=1e-5)]
+    ]
+    assert found[Selection.OTHER_BRANCH] in (found[Selection.PURE_FIRST], found[Selection.PURE_LAST])
+
+
+@pytest.mark.parametrize("selection", Selection)
+def test_whatever_is_selected_is_an_equilibrium(selection):
+    rng = np.random.default_rng(4)
+    pure = 0
+    for _ in range(30):
+        shape = tuple(rng.integers(1, 5, 3))
+        payoff = rng.dirichlet(np.ones(3), shape)
+        mixtures, regret, paths = solve(payoff, selection)
+        assert regret == pytest.approx(regret_of(payoff, mixtures), abs=1e-12)
+        assert regret < 1e-8
+        pure += paths == 0
+        if selection in (Selection.PURE_FIRST, Selection.PURE_LAST):
+            found = [
+                j for j in np.ndindex(shape) if regret_of(payoff, [np.eye(n)[c] for n, c in zip(shape, j, strict=True)]) < 1e-9
+            ]
+            assert (paths == 0) == bool(found)
+            if found:
+                expected = found[0] if selection == Selection.PURE_FIRST else found[-1]
+                assert [int(mixture.argmax()) for mixture in mixtures] == list(expected)
+    assert (pure > 10) == (selection in (Selection.PURE_FIRST, Selection.PURE_LAST))
+
+
+def test_without_a_pure_equilibrium_the_principal_branch_is_followed():
+    payoff = np.array([[[1.0, -1], [-1, 1]], [[-1, 1], [1, -1]]])  # matching pennies
+    for selection in Selection:
+        mixtures, _, _ = solve(payoff, selection)
+        for mixture in mixtures:
+            assert mixture == pytest.approx([0.5, 0.5], abs=1e-6)

@@ -164,7 +164,7 @@ def test_a_full_disk_leaves_no_half_file(monkeypatch, tmp_path):
         raise OSError(28, "No space left on device")
 
     solution = solve_two_players(SMALL)
-    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr(np.lib.format, "write_array", full)
     with pytest.raises(OSError, match="No space left"):
         save_solution(solution)
     assert list((tmp_path / "cache").iterdir()) == []
@@ -216,9 +216,20 @@ def test_ctrl_c_is_not_lost_in_a_callback():
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_command_says_what_is_wrong(capsys, monkeypatch):
-    assert main(["--variant", "2p-memory"]) == 2
-    assert "face-up" in capsys.readouterr().err
+def test_command_says_what_is_wrong(capsys, monkeypatch, tmp_path):
+    monkeypatch.delattr("eval.solve.solved")
+    for arguments, message in (
+        (["--variant", "2p-memory"], "give the face-up game 2p"),
+        (["--players", "3"], "three players with two robots each have too many. Solved can be face-up games for two players"),
+        (["--players", "7"], "too large"),
+        (["--variant", "sharks-2p-level2"], "one of Sharks are Wild, and this command is for Get Bit! alone"),
+    ):
+        assert main(arguments) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert len(said.splitlines()) == 1, "no bar before it"
+    monkeypatch.undo()
+    monkeypatch.setenv(stored_results.FOLDER_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(solving, "save_solution", lambda _solution: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert main(["--variant", "2p-3c-1l"]) == 1
     said = capsys.readouterr().err
