@@ -83,7 +83,7 @@ class EquilibriumPlay:
                 policy[alive] = agent.probabilities(observation[alive], mask[alive])
                 expand(positions.index, some, expansion)
                 for k, number in enumerate(some):
-                    # Legal actions in ascending order are the choices in the order of `expand`; who is out has one.
+                    # Legal actions in ascending order are the choices in the order of `expand`; a player who is out has one.
                     each = [policy[k, p][mask[k, p] > 0] if alive[k, p] else np.ones(1) for p in range(len(alive[k]))]
                     chance: NDArray[np.float64] = reduce(np.multiply.outer, each).ravel()
                     played = np.flatnonzero(chance)
@@ -244,12 +244,12 @@ def own_ties(solution: TwoPlayerSolution, play: EquilibriumPlay, *, threads: int
     """How often a player ties with himself, and what it costs not to.
 
     Returns:
-        `places`: by the places of the two own robots; `rounds`: by the round; `last`: of who owns the last robot, by its limbs less
+        `places`: by the places of the two own robots; `rounds`: by the round; `last`: of the owner of the last robot, by its limbs less
         those of its fellow: share of the rounds, how often the equilibrium ties, how often chance would, what it costs not to in
         this one round, and in which part of them it costs anything.
         `never`: what it costs not to in the whole game, by starting line, to the owner of the front robot and to the other one.
         `positions`: the part of all positions, from either side, where it costs something in this one round.
-        `most`: most of this cost, in any position; and this position, with who ties.
+        `most`: most of this cost, in any position; and this position, with the player that ties.
     """
     variant, count = solution.positions.variant, solution.positions.count
     tied = slice(None, None, variant.cards + 1)  # actions that name one card twice

@@ -32,7 +32,7 @@ def test_it_is_below_the_exact_gain_and_finds_much_of_it(name: str, game: str) -
 
 @pytest.mark.clause("G7.3")
 @pytest.mark.parametrize("name", ["4p-4c-2l", "2p-4c-2l"])
-def test_who_responds_in_the_memory_game_is_shown_the_face_up_game(name: str) -> None:
+def test_a_responder_in_the_memory_game_is_shown_the_face_up_game(name: str) -> None:
     face_up, memory = (
         GetBitVecEnv(8, "lowest", variant=parse_variant(name + kind), seed=3, history=True) for kind in ("", "-memory")
     )

@@ -143,7 +143,7 @@ class AsPolicy(policies.Policy):
         ("2p-3c-1l-pick1", Whim),
         ("3p-1r-3c-1l", BOTS["random"]),
         ("3p-1r-3c-1l", Whim),
-        ("4p-2c-1l-pick1", Whim),  # with two cards nobody gains on who plays uniformly
+        ("4p-2c-1l-pick1", Whim),  # with two cards nothing is gained on uniform play
     ],
 )
 def test_best_responses_and_nash_conv(name, make):

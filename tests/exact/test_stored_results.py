@@ -187,8 +187,8 @@ def array_file(array: np.ndarray, header: dict[str, object] | None = None) -> by
     "damage",
     [
         lambda array: array_file(array[:-1]),
-        lambda array: array_file(array.astype(np.float16)),
-        lambda array: array_file(array.astype(array.dtype.newbyteorder())),
+        lambda array: array_file(array.astype(np.float32)),
+        lambda array: array_file(array.view(array.dtype.newbyteorder() if array.itemsize > 1 else np.int8)),
         lambda array: array_file(array.astype(object)),
         lambda array: array_file(np.zeros((0,), array.dtype)),
         lambda array: array_file(array, {"descr": array.dtype.str, "fortran_order": False, "shape": (10**12,)}),
