@@ -74,7 +74,7 @@ def test_what_is_no_solution_of_this_is_never_used():
     words = solution.positions.index.words
     facts = {"start": [0.25] * 4, "regret": 0, "branches": 0, "gains": [0] * 4}
     save_result(solution_path(SMALL), many_players.KIND, SMALL, facts, {"words": words, "policy": solution.policy[:-1]})
-    with pytest.raises(StoredResultError, match=r"policy has \d+ bytes"):
+    with pytest.raises(StoredResultError, match="policy is no array of shape"):
         load_solution(SMALL)
     save_result(solution_path(SMALL), "something else", SMALL, facts, {"words": words, "policy": solution.policy})
     with pytest.raises(StoredResultError, match="holds something else"):
@@ -115,4 +115,4 @@ def test_command_prints_one_json_object(capsys):
     assert sum(result["win_by_starting_place"]) == pytest.approx(1)
     assert max(result["gain_by_starting_place"]) < 1e-4
     assert main(["--variant", "4p-3c-2l", "--threads", "1"]) == 0
-    assert "there can be others" in capsys.readouterr().out
+    assert "there are others" in capsys.readouterr().out
