@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 
-matplotlib.use("Agg")
+matplotlib.use("Agg")  # in a command, no user of a library has chosen another
 from matplotlib import pyplot as plt
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#666666"  # told apart by colour-blind readers as well
@@ -65,7 +65,7 @@ def draw_places(two: dict[str, float], many: list[float]) -> Any:
     right.axhline(1 / len(many), color=GREY, linestyle="--", linewidth=1)
     right.text(len(many) + 0.45, 1 / len(many), "equal\nshare", color=GREY, va="center", fontsize=9)
     right.set(xlabel="place in the starting line (1 is the front)", ylabel="chance of winning")
-    right.set(title=f"{len(many)} players, in the equilibrium", ylim=(0, 1.2 * max(many)), xlim=(0.4, len(many) + 0.4))
+    right.set(title=f"{len(many)} players, in one equilibrium", ylim=(0, 1.2 * max(many)), xlim=(0.4, len(many) + 0.4))
     right.set_xticks(range(1, len(many) + 1))
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
@@ -83,7 +83,11 @@ def draw_limbs(two: Figures, many: Figures, players: int) -> Any:
     image = _heat(left, value, form="{:+.2f}", cmap="PuOr_r", vmin=-1, vmax=1, origin="lower")
     left.set_xticks(range(most), _from_one(most))
     left.set_yticks(range(most), _from_one(most))
-    left.set(xlabel="limbs of the other player's weakest robot", ylabel="limbs of the own weakest robot", title="2 players")
+    left.set(
+        xlabel="limbs of the other player's weakest robot",
+        ylabel="limbs of the own weakest robot",
+        title="2 players, after round 1",
+    )
     figure.colorbar(image, ax=left, label="mean value to the player", shrink=0.85)
     for robots, colour, marker in zip(range(players, 2, -1), (BLUE, ORANGE, GREEN, GREY, "black"), "osD^v", strict=False):
         rows = [
@@ -97,7 +101,7 @@ def draw_limbs(two: Figures, many: Figures, players: int) -> Any:
         )
     right.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
     right.set(xlabel="own limbs less the mean of the others'", ylabel="mean chance of winning", ylim=(0, None))
-    right.set_title(f"{players} players, in the equilibrium")
+    right.set_title(f"{players} players, in one equilibrium, after round 1")
     right.grid(alpha=0.3)
     right.legend(frameon=False)
     right.spines[["top", "right"]].set_visible(False)
@@ -137,7 +141,7 @@ def draw_openings_many(openings: dict[str, list[float]], cards: int) -> Any:
 def draw_ties(ties: Figures) -> Any:
     """How often a player ties with himself, and what it costs not to, by places and by limbs."""
     figure, panels = plt.subplots(2, 2, figsize=(10, 6), layout="constrained", sharex="col", sharey="row")
-    labels = {"places": "places of the own two robots", "last": "who owns the last robot: its\nlimbs less its fellow's"}
+    labels = {"places": "places of the own two robots", "last": "limbs of the last robot\nless its fellow's"}
     for (left, right), (kind, label) in zip(panels, labels.items(), strict=True):
         shown = {key: row for key, row in ties[kind].items() if row[0] >= SELDOM}
         rows = np.arange(len(shown))

@@ -45,7 +45,7 @@ def _equilibria(equilibria: Figures) -> str:
             *(f"{chance:.4f}" for chance in found["start"]),
             f"{found['length']:.1f}",
             *(f"{found['limbs'][lead][1]:.3f}" if lead in found["limbs"] else "" for lead in ("behind", "level", "ahead")),
-            f"{max(found['gains']):.1e}",
+            f"{max(found['gains']):.1e}" if max(found["gains"]) > 0 else "0",
         ]
         for name, found in equilibria.items()
     ]
