@@ -244,9 +244,9 @@ def own_ties(solution: TwoPlayerSolution, play: EquilibriumPlay, *, threads: int
     """How often a player ties with himself, and what it costs not to.
 
     Returns:
-        `places`: by the places of the two own robots; `rounds`: by the round; `last`: of the owner of the last robot, by its limbs less
-        those of its fellow: share of the rounds, how often the equilibrium ties, how often chance would, what it costs not to in
-        this one round, and in which part of them it costs anything.
+        `places`: by the places of the two own robots; `rounds`: by the round; `last`: of the owner of the last robot, by its
+        limbs less those of its fellow: share of the rounds, how often the equilibrium ties, how often chance would, what it costs
+        not to in this one round, and in which part of them it costs anything.
         `never`: what it costs not to in the whole game, by starting line, to the owner of the front robot and to the other one.
         `positions`: the part of all positions, from either side, where it costs something in this one round.
         `most`: most of this cost, in any position; and this position, with the player that ties.

@@ -174,7 +174,7 @@ def test_an_agent_that_needs_another_command_is_sent_there():
         judge(object(), "2p-3c-1l")
     with pytest.raises(AgentError, match="looks at more" + there):
         judge(Broken("options"), "2p-3c-1l")
-    with pytest.raises(AgentError, match="whim is no .*PerfectRecall.* in 4p-4c-2l-memory it may forget" + there):
+    with pytest.raises(AgentError, match="whim has no perfect recall .* in 4p-4c-2l-memory it may forget" + there):
         as_face_up(Whim(), parse_variant("4p-4c-2l-memory"), "whim")
     assert importlib.util.find_spec("eval.lower_bound")
 
