@@ -113,7 +113,7 @@ def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path,
     for arguments, message in (
         (["nobody"], "no agent 'nobody'"),
         (["random", "--players", "9"], "players is 2 to 7"),
-        (["random", "--variant", TINY, "--half-limbs"], "leave out --half-limbs"),
+        (["random", "--variant", TINY, "--half-limbs"], "already says what --half-limbs would"),
         (["sharks-greedy", "--players", "4"], "agent 'sharks-greedy' plays Sharks are Wild"),
         (["random", "--variant", "sharks-2p-level2"], "this command is for Get Bit! alone"),
         (["random", "--frames", "-5"], "--frames: '-5' is no whole number from 1 on"),

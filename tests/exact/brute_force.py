@@ -109,7 +109,7 @@ def response_value(table: Table, responder: int | None, player: int, policy: Pol
         ]
         worth: dict[Cards, float] = {}
         for joint in joint_choices(table):
-            chance = float(np.prod([mixed[p][cards] for p, cards in enumerate(joint)]))
+            chance = float(np.prod([mixed[p].get(cards, 0.0) for p, cards in enumerate(joint)]))
             if chance > 0:
                 value = chance * response_value(after(table, joint), responder, player, policy, memo)
                 mine = () if responder is None else joint[responder]

@@ -150,14 +150,14 @@ def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="damaged or no stored result"):
         load_agent(str(tmp_path / "bad.npz"))
     with pytest.raises(
-        ValueError, match=r"none of random, .*, equilibrium, no folder, no file \.npz, not module:attribute, nor recall: "
+        ValueError, match=r"no agent 'nobody'; there are random, .*, equilibrium, folders of runs, files \*\.npz, .* and recall:"
     ):
         load_agent("nobody")
     with pytest.raises(ValueError, match="only Get Bit! has a memory game"):
         load_agent("recall:sharks_two_players")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    failure = play_match(["equilibrium", "random"], VARIANT, starts=24).failure
-    assert "python -m eval.solve" in failure.reason
+    with pytest.raises(ValueError, match=r"2p-4c-2l is not solved here: there is no .*`python -m eval\.solve --variant 2p-4c-2l`"):
+        play_match(["equilibrium", "random"], VARIANT, starts=24)
 
 
 def test_the_solver_is_imported_only_when_it_is_needed():

@@ -293,7 +293,10 @@ def test_command_says_what_is_wrong(capsys, tmp_path, monkeypatch):
         (["random", "--variant", "sharks-2p-level2"], "one of Sharks are Wild, and this command is for Get Bit! alone"),
         (["sharks-greedy", "--variant", "2p-3c-1l"], "agent 'sharks-greedy' plays Sharks are Wild"),
         (["equilibrium", "--variant", "2p-4c-1l-pick1"], "2p-4c-1l-pick1 is not solved here"),
-        (["random", "--variant", "2p-half", "--players", "4", "--pick-up-at", "1"], "leave out --players --pick-up-at"),
+        (
+            ["random", "--variant", "2p-half", "--players", "4", "--pick-up-at", "1"],
+            "already says what --players --pick-up-at would",
+        ),
         (["random", "--save", str(tmp_path / "response")], "--save takes a file *.npz"),
     ):
         assert main(arguments) == 2
