@@ -370,7 +370,7 @@ def equilibrium(solution: ManyPlayerSolution, result: Exploitability, play: Equi
     return {
         **rounded(
             {
-                "start": result.own[0].tolist(),
+                "start": solution.start.tolist(),
                 "length": float(play.weight.sum()),
                 "openings": openings(play),
                 "limbs": {names[key]: row for key, row in found.items()},
