@@ -22,7 +22,9 @@ from stable_baselines3.common.vec_env import VecEnvWrapper, VecMonitor, VecNorma
 import getbit_env
 from getbit_env.agent_registry import load_agent
 from getbit_env.core.agent import Agent
+from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
+from getbit_env.get_bit.rendering import scene_from_snapshot, scene_of_batch
 from getbit_env.network import load_network
 from getbit_env.sb3 import GetBitVecEnv, OpponentPool, WinRate, network_of
 from getbit_env.sb3.sharks_are_wild import SharksAreWildVecEnv
@@ -533,3 +535,43 @@ def test_calls_that_make_no_sense_are_refused(make: Any) -> None:
     for wrong in (True, 1.0, "1", 9):
         with pytest.raises(ValueError, match="seat is 0 to"):
             env.set_attr("seat", wrong)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda mode: GetBitVecEnv(3, players=2, half_limbs=True, seed=1, render_mode=mode),
+        lambda mode: GetBitVecEnv(3, players=5, memory=True, seed=1, render_mode=mode),
+        lambda mode: SharksAreWildVecEnv(3, seed=1, render_mode=mode),
+    ],
+)
+def test_the_games_are_drawn(make: Any) -> None:
+    env = make("rgb_array")
+    with pytest.raises(RuntimeError, match="call reset"):
+        env.render()
+    env.reset()
+    before = env.get_images()
+    for _ in range(12):
+        env.step(env.action_masks().argmax(1))
+        after = env.get_images()
+    assert all(image.dtype == np.uint8 and image.shape == before[0].shape and image.std() > 10 for image in before + after)
+    assert all((one != other).any() for one, other in zip(before, after, strict=True))
+    assert env.render().ndim == 3
+    with pytest.raises(ValueError, match="render_mode of a VecEnv is None or 'rgb_array', not 'human'"):
+        make("human")
+
+
+def test_the_picture_of_a_batch_is_that_of_the_environment() -> None:
+    env = getbit_env.parallel_env(render_mode="rgb_array")
+    env.reset(seed=4)
+    engine = Engine(env.variant, 2, seed=4)
+    engine.start()
+    for _ in range(6):
+        actions = np.zeros((2, 4), np.int64)
+        engine.observe()
+        actions[:] = engine.action_mask.argmax(2)
+        env.step({agent: int(actions[0, int(agent[-1])]) for agent in env.agents})
+        engine.play(actions)
+        batch, alone = scene_of_batch(engine, 0), scene_from_snapshot(env.snapshot(), env.variant)
+        assert batch._replace(tables=()) == alone._replace(tables=())
+        assert [sorted(table) for table in batch.tables] == [sorted(table) for table in alone.tables]

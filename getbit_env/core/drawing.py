@@ -99,6 +99,16 @@ class Canvas:
             self._clock.tick(self._fps)
 
 
+def picture_array(picture: Callable[[Any, Any], Any], scene: Any) -> NDArray[np.uint8]:
+    """A scene as an array, `[height, width, 3]` uint8; `picture` is as for `Canvas`.
+
+    Raises:
+        ImportError: pygame is not installed.
+    """
+    pygame = import_pygame()
+    return np.ascontiguousarray(pygame.surfarray.array3d(picture(pygame, scene)).swapaxes(0, 1))
+
+
 def save_surface(surface: Any, path: str | os.PathLike[str]) -> None:
     """Write a picture to a file; the ending of its name says of which kind, `.png` for example."""
     import_pygame().image.save(surface, Path(path))

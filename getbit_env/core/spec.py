@@ -181,6 +181,8 @@ class GameSpec:
         named_agents: other agents by name, each as the text `module:attribute` of what makes it.
         agent_files: what loads an agent from a file, by the ending of its name, likewise.
         agent_wrappers: what `NAME:` before the name of an agent does to it, likewise.
+        rendering: the module that draws the game, with `scene_of_batch` and `picture`, imported when something is drawn; empty if
+            nothing does.
         secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.
     """
 
@@ -204,6 +206,7 @@ class GameSpec:
     named_agents: Mapping[str, str] = field(default_factory=dict)
     agent_files: Mapping[str, str] = field(default_factory=dict)
     agent_wrappers: Mapping[str, str] = field(default_factory=dict)
+    rendering: str = ""
     secret_options: tuple[str, ...] = ()
 
     def __str__(self) -> str:

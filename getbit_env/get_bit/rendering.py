@@ -39,6 +39,7 @@ from getbit_env.core.drawing import (
     mix,
     save_surface,
 )
+from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import Game, cards_of, replay, robot_name
 from getbit_env.get_bit.variants import HALF_LIMBS, LIMBS, Variant
 
@@ -113,6 +114,32 @@ def scene_from_snapshot(snapshot: Mapping[str, Any], variant: Variant) -> Scene:
         revealed=tuple(snapshot["revealed"] or [None] * variant.robots),
         bitten=snapshot["bitten"],
         placement=placement,
+    )
+
+
+def scene_of_batch(engine: Engine, game: int) -> Scene:
+    """The scene of one game of a batch. It does not remember in which order cards were played, so tables are in ascending order."""
+    variant, state, outcome = engine.variant, engine.state, engine.outcome
+    order = np.argsort(state.place[:, game]).tolist()
+    hands = [cards_of(hand) for hand in state.hand[:, game]]
+    deck = cards_of(variant.rules.deck)
+    finish = outcome.finish[:, game].tolist()
+    if variant.robots_per_player == 1:  # behind the line the robots lie in the order in which they went out (G6.4)
+        finish = [
+            place + 1 if limbs == 0 else now
+            for place, limbs, now in zip(state.place[:, game].tolist(), state.limbs[:, game].tolist(), finish, strict=True)
+        ]
+    return Scene(
+        variant=variant,
+        rounds=int(state.rounds[game]),
+        line=tuple(r for r in order if state.limbs[r, game]),
+        out=tuple(r for r in order if not state.limbs[r, game]),
+        limbs=tuple(state.limbs[:, game].tolist()),
+        hands=tuple(map(tuple, hands)),
+        tables=tuple(tuple(card for card in deck if card not in hand) for hand in hands),
+        revealed=tuple(next(iter(cards_of(bit)), None) for bit in state.played[:, game]),
+        bitten=next(iter(np.flatnonzero(outcome.bitten[:, game]).tolist()), None) if state.rounds[game] else None,
+        placement=tuple(place or None for place in finish),
     )
 
 

@@ -40,6 +40,7 @@ SPEC = GameSpec(
     rotated_starts=rotated_starts,
     bots=BOTS,
     default_opponents=("random", "lowest", "highest", "counter"),
+    rendering="getbit_env.get_bit.rendering",
     statistics=(Statistic("bites", bites),),
     named_agents={"equilibrium": "getbit_env.exact:Equilibrium"},
     agent_files={".npz": "getbit_env.exact:BestResponse.load"},

@@ -33,6 +33,7 @@ class GetBitVecEnv(SingleAgentVecEnv):
         reward: Reward | str = Reward.WIN,
         limb_reward: float = 0.0,
         max_cycles: int | None = None,
+        render_mode: str | None = None,
         **observe: Unpack[OptionNames],
     ) -> None:
         """Seat the opponents.
@@ -52,6 +53,7 @@ class GetBitVecEnv(SingleAgentVecEnv):
             reward: see `parallel_env`.
             limb_reward: see `parallel_env`.
             max_cycles: rounds after which a game is cut off, or None.
+            render_mode: None, or "rgb_array" for `render` and `VecVideoRecorder`.
             **observe: options of the observation, `getbit_env.get_bit.Options`.
 
         Raises:
@@ -75,4 +77,4 @@ class GetBitVecEnv(SingleAgentVecEnv):
             max_cycles=max_cycles,
             limb_reward=limb_reward,
         )
-        super().__init__(batch)
+        super().__init__(batch, render_mode=render_mode)

@@ -27,6 +27,7 @@ class SharksAreWildVecEnv(SingleAgentVecEnv):
         seat: int | None = None,
         seed: int | None = None,
         max_cycles: int | None = None,
+        render_mode: str | None = None,
         **observe: Unpack[OptionNames],
     ) -> None:
         """Seat the opponents.
@@ -38,6 +39,7 @@ class SharksAreWildVecEnv(SingleAgentVecEnv):
             seat: the learner's, or None: drawn anew each game.
             seed: of deals, seats and agents; with one the same calls give the same bytes.
             max_cycles: decisions of the learner after which a game is cut off, or None.
+            render_mode: None, or "rgb_array" for `render` and `VecVideoRecorder`.
             **observe: options of the observation, `getbit_env.sharks_are_wild.Options`.
 
         Raises:
@@ -49,4 +51,4 @@ class SharksAreWildVecEnv(SingleAgentVecEnv):
             raise TypeError(f"variant is one of Sharks are Wild, or its name, such as 'sharks-2p-level2', not {variant!r}")
         options = options_from(Options, observe)
         batch = SingleAgentBatch(variant, num_envs, opponents, seat=seat, seed=seed, options=options, max_cycles=max_cycles)
-        super().__init__(batch)
+        super().__init__(batch, render_mode=render_mode)

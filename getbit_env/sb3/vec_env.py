@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from getbit_env.core.drawing import picture_array
 from getbit_env.core.environment import checked_max_cycles
+from getbit_env.core.messages import shown
+from getbit_env.game_registry import game_of
 from getbit_env.single_agent import Opponents, SingleAgentBatch
 
 
@@ -36,12 +40,26 @@ class SingleAgentVecEnv(VecEnv):
         layout: what the entries of an observation mean.
     """
 
-    def __init__(self, batch: SingleAgentBatch) -> None:
-        """Wrap a batch of games."""
+    def __init__(self, batch: SingleAgentBatch, *, render_mode: str | None = None) -> None:
+        """Wrap a batch of games.
+
+        Args:
+            batch: the games.
+            render_mode: None, or "rgb_array", so that `render` and `VecVideoRecorder` show the games.
+
+        Raises:
+            ValueError: there is no such mode, or nothing draws this game.
+        """
+        game = game_of(batch.variant)
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode of a VecEnv is None or 'rgb_array', not {shown(render_mode)}")
+        if render_mode is not None and not game.rendering:
+            raise ValueError(f"render_mode is None: nothing draws {game}")
         self.batch = batch
+        self._rendering = game.rendering
         self.layout = batch.engine.layout
         num_envs = batch.engine.size
-        self._attributes: dict[str, list[Any]] = {"render_mode": [None] * num_envs}  # nothing is drawn of a batch
+        self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
 
@@ -126,6 +144,19 @@ class SingleAgentVecEnv(VecEnv):
         given = [options] if isinstance(options, dict) else options or []
         if any(given):
             raise ValueError(f"the games take no options of a reset, not {options!r:.200}; starts are drawn from the seed")
+
+    def get_images(self) -> list[NDArray[np.uint8] | None]:
+        """A picture of each game, `[H, W, 3]`; Stable-Baselines3's `render` puts them together. Meant for a few games at a time.
+
+        Raises:
+            RuntimeError: the games were not begun.
+        """
+        if self.render_mode != "rgb_array":
+            return [None] * self.num_envs
+        if not self.batch.begun:
+            raise RuntimeError("call reset() before render()")
+        rendering, engine = import_module(self._rendering), self.batch.engine
+        return [picture_array(rendering.picture, rendering.scene_of_batch(engine, game)) for game in range(self.num_envs)]
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -29,6 +29,7 @@ from getbit_env.core.drawing import (
     mix,
     save_surface,
 )
+from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.notation import (
     ENDS,
     LETTERS,
@@ -99,26 +100,36 @@ def scene_from_snapshot(snapshot: Mapping[str, Any], variant: Variant) -> Scene:
     )
 
 
+def scene_of_batch(engine: Engine, game: int) -> Scene:
+    """The scene of one game of a batch, which does not remember what was decided last."""
+    return _scene(engine.variant, engine.state, game, f"Turn {engine.state.turns[game] + 1}")
+
+
+def _scene(variant: Variant, games: Games, game: int, news: str) -> Scene:
+    """The scene of a position of a batch."""
+    players, stage = range(variant.players), int(games.stage[game])
+    return Scene(
+        variant=variant,
+        turn=int(games.turns[game]),
+        player=int(games.player[game]),
+        stage=stage,
+        grab=(int(games.victim[game]), int(games.end[game])) if stage == BLOCK else None,
+        coins=tuple(games.coins[game].tolist()),
+        runs=tuple(run_of(games, game, p) for p in players),
+        hands=tuple(cards_text(games.hand[game, p]) for p in players),
+        taken=tuple(cards_text(games.taken[game, p]) for p in players),
+        draw=pile_of(games.draw[game], games.draw_size[game]),
+        discard=pile_of(games.discard[game], games.discard_size[game]),
+        news=news,
+    )
+
+
 def scenes(game: Game) -> Iterator[Scene]:
     """The scenes of a recorded game: the start, and one a decision."""
-    variant, players = game.variant, range(game.variant.players)
+    variant = game.variant
     news = "The cards are dealt"
     for number, (games, _, _) in enumerate(replay(game)):
-        stage = int(games.stage[0])
-        yield Scene(
-            variant=variant,
-            turn=int(games.turns[0]),
-            player=int(games.player[0]),
-            stage=stage,
-            grab=(int(games.victim[0]), int(games.end[0])) if stage == BLOCK else None,
-            coins=tuple(games.coins[0].tolist()),
-            runs=tuple(run_of(games, 0, p) for p in players),
-            hands=tuple(cards_text(games.hand[0, p]) for p in players),
-            taken=tuple(cards_text(games.taken[0, p]) for p in players),
-            draw=pile_of(games.draw[0], games.draw_size[0]),
-            discard=pile_of(games.discard[0], games.discard_size[0]),
-            news=news,
-        )
+        yield _scene(variant, games, 0, news)
         if number < len(game.actions):
             news = _news(variant, games, game.actions[number])
 
