@@ -1,7 +1,7 @@
 """How much a trained opponent gains on an agent: a lower bound of what a best response would gain, where that can't be computed.
 
     python -m eval.lower_bound counter --players 3
-    python -m eval.lower_bound runs/first --variant 4p-memory --frames 4000000
+    python -m eval.lower_bound runs/first --variant 4p-memory --total-timesteps 4000000
 
 It is for games that are too large for `eval.exploitability`, and for agents that are refused there: with memory, or with other
 observations. MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory games it
@@ -63,7 +63,7 @@ class LowerBound(NamedTuple):
     value: Estimate
     own: float
     responder: NetworkAgent
-    frames: int
+    timesteps: int
 
     @property
     def lower_bound(self) -> float:
@@ -110,7 +110,7 @@ def likeliest(network: NetworkAgent) -> NetworkAgent:
 def lower_bound(
     agent: Agent,
     variant: Variant,
-    frames: int,
+    total_timesteps: int,
     *,
     seed: int = 0,
     starts: int = 2400,
@@ -122,7 +122,7 @@ def lower_bound(
     Args:
         agent: to respond to; it sits in all seats but one.
         variant: the game.
-        frames: decisions to train on.
+        total_timesteps: decisions to train on.
         seed: of everything.
         starts: starts of the measurement, each in every rotation of the seats.
         network: widths of the responder's tanh layers.
@@ -162,7 +162,7 @@ def lower_bound(
         return standing.payoff if variant.players == 2 else standing.win
 
     best, score = likeliest(network_of(model, "responder")), -float("inf")
-    rollouts = max(1, round(frames / (GAMES * ROLLOUT)))
+    rollouts = max(1, round(total_timesteps / (GAMES * ROLLOUT)))
     with tqdm(
         total=rollouts * GAMES * ROLLOUT, unit="frame", unit_scale=True, mininterval=1, disable=quiet, file=sys.stderr
     ) as bar:
@@ -189,7 +189,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "agent", help="a name, the folder of a run, module:attribute, or recall: and one of these, with perfect recall"
     )
     add_variant_arguments(parser, players=4)
-    parser.add_argument("--frames", type=at_least_one, default=2_000_000, help="decisions to train the responder on (%(default)s)")
+    parser.add_argument(
+        "--total-timesteps", type=at_least_one, default=2_000_000, help="decisions to train the responder on (%(default)s)"
+    )
     parser.add_argument("--starts", type=at_least_one, default=2400, help="starts of the measurement (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the responder, as an agent")
@@ -202,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.save is not None:
             check_output(options.save / POLICY_FILE)
         with interruptible():
-            found = lower_bound(agent, variant, options.frames, seed=options.seed, starts=options.starts, quiet=no_bar())
+            found = lower_bound(agent, variant, options.total_timesteps, seed=options.seed, starts=options.starts, quiet=no_bar())
     except ValueError as error:
         parser.error(str(error))
     except OSError as error:
@@ -212,11 +214,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     unit = "payoff in -1..1" if variant.players == 2 else "chance of winning"
     if options.json:
-        about = {"agent": options.agent, "variant": variant.name, "frames": found.frames, "unit": unit, "about": provenance()}
+        about = {"agent": options.agent, "variant": variant.name, "timesteps": found.timesteps, "unit": unit, "about": provenance()}
         bound = {"gain": found.gain._asdict(), "lower_bound": found.lower_bound}
         print(json.dumps({**about, "value": found.value._asdict(), "own": found.own, **bound}))
     else:
-        print(f"{options.agent} in {variant}: a responder trained on {found.frames:,} decisions reaches {found.value} ({unit})")
+        print(f"{options.agent} in {variant}: a responder trained on {found.timesteps:,} decisions reaches {found.value} ({unit})")
         if found.lower_bound > 0:
             conclusion = f"so a best response gains at least {found.lower_bound:.4f} (95 %), lower bound"
         else:

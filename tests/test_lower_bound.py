@@ -55,7 +55,7 @@ def test_a_responder_in_the_memory_game_is_shown_the_face_up_game(name: str) -> 
 
 def test_the_command_prints_one_object_and_keeps_the_responder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "responder")
-    arguments = ["--variant", TINY + "-memory", "--frames", "20000", "--starts", "240", "--json"]
+    arguments = ["--variant", TINY + "-memory", "--total-timesteps", "20000", "--starts", "240", "--json"]
     assert main(["lowest", *arguments, "--save", folder]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["gain"]["low"] == pytest.approx(said["value"]["low"] - 1 / 3)
@@ -77,7 +77,7 @@ def test_a_figure_that_took_time_is_told_even_if_the_responder_can_not_be_kept(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("eval.lower_bound.save_network", full)
-    assert main(["lowest", "--variant", TINY, "--frames", "1", "--starts", "120", "--save", str(tmp_path)]) == 1
+    assert main(["lowest", "--variant", TINY, "--total-timesteps", "1", "--starts", "120", "--save", str(tmp_path)]) == 1
     said = capsys.readouterr()
     assert "lower bound" in said.out
     assert f"can't be written to {tmp_path}: [Errno 28] No space left" in said.err
@@ -116,7 +116,7 @@ def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path,
         (["random", "--variant", TINY, "--half-limbs"], "already says what --half-limbs would"),
         (["sharks-greedy", "--players", "4"], "agent 'sharks-greedy' plays Sharks are Wild"),
         (["random", "--variant", "sharks-2p-level2"], "this command is for Get Bit! alone"),
-        (["random", "--frames", "-5"], "--frames: '-5' is no whole number from 1 on"),
+        (["random", "--total-timesteps", "-5"], "--total-timesteps: '-5' is no whole number from 1 on"),
         (["equilibrium", "--variant", "4p-3c-1l"], "4p-3c-1l is not solved here"),
         (["four_players", "--variant", "4p-memory"], "four_players was trained on 4p with"),
     ):
