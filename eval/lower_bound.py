@@ -189,9 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "agent", help="a name, the folder of a run, module:attribute, or recall: and one of these, with perfect recall"
     )
     add_variant_arguments(parser, players=4)
-    parser.add_argument(
-        "--total-timesteps", type=at_least_one, default=2_000_000, help="decisions to train the responder on (%(default)s)"
-    )
+    parser.add_argument("--total-timesteps", type=at_least_one, default=2_000_000, help="decisions of the responder (%(default)s)")
     parser.add_argument("--starts", type=at_least_one, default=2400, help="starts of the measurement (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the responder, as an agent")
