@@ -1,6 +1,6 @@
 """`python -m eval.demo`: self-play for about two minutes, a tournament against the bots, pictures of both.
 
-Runs the commands that it prints. Broken off, it goes on where it was; a run that is finished is only judged again.
+Runs the commands that it prints. After an interruption it goes on where it was; a finished run is only judged again.
 """
 
 from __future__ import annotations

@@ -353,7 +353,7 @@ def teach_many(
 
 
 def equilibrium(solution: ManyPlayerSolution, result: Exploitability, play: EquilibriumPlay) -> Figures:
-    """What stands beside the same of other equilibria.
+    """The figures by which an equilibrium is compared with others.
 
     Returns:
         `start`: the chance of winning from each place; `openings` as above; `length`: rounds of a game; `limbs`: by own limbs less
@@ -405,7 +405,7 @@ def equilibria(variant: Variant, *, threads: int = 1, progress: Progress = silen
 
 
 def rounded(figures: Any) -> Any:
-    """Figures as they are kept: what a machine's own way of adding could change is left out."""
+    """Figures as they are kept: without the digits in which machines differ, since they add in different orders."""
     if isinstance(figures, dict):
         return {key: rounded(value) for key, value in figures.items()}
     if isinstance(figures, list):

@@ -67,7 +67,7 @@ class LowerBound(NamedTuple):
 
     @property
     def lower_bound(self) -> float:
-        """What a best response gains at least, with 95 % confidence: nobody has to leave the agent, so never below 0."""
+        """What a best response gains at least, with 95 % confidence; never below 0, since a response may play as the agent does."""
         return max(0.0, self.value.mean - self.own if self.gain.low is None else self.gain.low)
 
     @property

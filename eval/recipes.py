@@ -55,7 +55,7 @@ Turn = Callable[[], Took]  # a rollout and its update
 
 
 def turn_of_ppo(threads: int) -> Turn:
-    """Of `train.ppo`."""
+    """A rollout of `train.ppo` and its update."""
     import torch
 
     from train.ppo import Collectors, Config, Learner, workers
@@ -78,7 +78,7 @@ def turn_of_ppo(threads: int) -> Turn:
 
 
 def turn_of_selfplay(threads: int) -> Turn:
-    """Of `train.selfplay`, with opponents as after a while: itself, past selves and bots."""
+    """A rollout of `train.selfplay` and its update. The opponents are those of mid-training: itself, past selves and bots."""
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
 
@@ -119,7 +119,7 @@ TURNS = {OURS: turn_of_ppo, SB3: turn_of_selfplay}
 
 
 def measure(threads: int, rounds: int) -> dict[str, Any]:
-    """Both in turns: samples a second, and ours by SB3's; with several threads by the better of as many and one."""
+    """Measure both in turns: samples a second, and our rate over SB3's. SB3's is its better one, of so many threads and of one."""
     turns = {name: make(threads) for name, make in TURNS.items()}
     if threads > 1:
         turns[f"{SB3}, one thread"] = turn_of_selfplay(1)
@@ -142,7 +142,7 @@ def measure(threads: int, rounds: int) -> dict[str, Any]:
 
 
 def in_a_process(threads: int, rounds: int) -> dict[str, Any]:
-    """`measure` in a process whose torch has so many threads. NumPy has one, on which SB3's opponents are faster."""
+    """`measure` in a process with so many threads for torch. NumPy has one: SB3's opponents are faster so."""
     limits = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "eval.recipes", "--rounds", str(rounds), "--in-this-process", str(threads)]
     done = subprocess.run(command, env={**os.environ, **limits}, stdout=subprocess.PIPE, check=True)

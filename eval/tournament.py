@@ -99,7 +99,7 @@ def _bar(tables: int) -> Any:
 
 
 def _mover(bar: Any) -> Callable[[tuple[str, ...], float], None]:
-    """What moves a bar of tables to the sum of the parts that are done; never beyond its end, where rounding would put it."""
+    """A function that moves a bar of tables to the sum of the parts that are done; rounding never moves it beyond its end."""
     done: dict[tuple[str, ...], float] = {}
 
     def show(table: tuple[str, ...], part: float) -> None:

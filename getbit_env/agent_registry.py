@@ -37,13 +37,13 @@ def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -
             - the folder of a run, which holds a `policy.safetensors`;
             - a file `*.npz` that holds a best response (`getbit_env.exact.BestResponse`);
             - `module:attribute`, where the attribute is an agent, or makes one when it is called without arguments;
-            - `recall:` and one of these, which remembers all rounds of memory games, and so plays them as it plays face up
+            - `recall:` and one of these: the agent with perfect recall, which plays a memory game as it plays the face-up game
               (`getbit_env.get_bit.recall.PerfectRecall`);
             - an agent, which is returned as it is.
 
             A `pathlib.Path` is a folder or file, also if a bot has the same name.
         modules: whether `module:attribute` may be imported, which runs its code. Pass False for a name that comes out of a file:
-            all else runs no code of others (`docs/trust.md`).
+            no other name runs code of others (`docs/trust.md`).
 
     Returns:
         An agent, not yet reset.
@@ -75,10 +75,11 @@ def text_of(agent: str | os.PathLike[str]) -> str:
 
 
 def load_opponent(agent: str | os.PathLike[str] | Agent, layout: Layout) -> Agent:
-    """`load_agent`, and the agent can play games whose observations are laid out so.
+    """The agent that a name stands for (`load_agent`), which has to be able to play games of this layout.
 
     Raises:
-        ValueError: it can't.
+        ValueError: it can't play them, or `load_agent` refuses the name.
+        TypeError: it is neither a name nor an agent.
     """
     loaded = load_agent(agent)
     check_plays(loaded, layout, text_of(agent) if isinstance(agent, str | os.PathLike) else None)
@@ -86,7 +87,7 @@ def load_opponent(agent: str | os.PathLike[str] | Agent, layout: Layout) -> Agen
 
 
 def check_plays(agent: Agent, layout: Layout, name: str | None = None) -> None:
-    """Refuse an agent that can't play games whose observations are laid out so.
+    """Refuse an agent that can't play games of this layout.
 
     Raises:
         ValueError: with the reason.
@@ -197,7 +198,7 @@ def _unwrapped(name: str) -> tuple[list[str], str]:
         wrapper = game_named(name).agent_wrappers.get(before) if colon else None
         if wrapper is None:
             return around, name
-        if not around or around[-1] != wrapper:  # to remember twice is to remember
+        if not around or around[-1] != wrapper:  # perfect recall twice is perfect recall
             around.append(wrapper)
         name = rest
 

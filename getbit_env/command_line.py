@@ -42,7 +42,7 @@ def need(*packages: str) -> None:
 
 
 def add_variant_arguments(parser: argparse.ArgumentParser, players: int = 4) -> None:
-    """The options that name a variant, as `variant_of` reads them."""
+    """Add the options that name a variant, which `variant_of` reads."""
     parser.set_defaults(players_by_default=players)
     parser.add_argument("--players", type=int, help=f"Get Bit! for so many players, 2 to 7 (default {players})")
     parser.add_argument("--memory", action="store_true", default=None, help="the memory game: tables lie face down")
@@ -71,7 +71,7 @@ def variant_of(arguments: argparse.Namespace) -> Any:
 
 
 def add_running_arguments(parser: argparse.ArgumentParser) -> None:
-    """How to compute, and how to print."""
+    """Add `--threads` and `--json`."""
     parser.add_argument(
         "--threads", type=at_least_one, default=os.cpu_count() or 1, help="the results do not depend on it (default: all)"
     )
@@ -79,14 +79,14 @@ def add_running_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def at_least_one(text: str) -> int:
-    """An argument that counts something."""
+    """Read a whole number of at least 1, as a `type` of argparse."""
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
     return int(text)
 
 
 def progress_of(bar: Any) -> Callable[[str, int, int], None]:
-    """A function of what is done, how much of it, and how much there is, that moves a bar of tqdm."""
+    """A function that moves a bar of tqdm. It is called with what is done, how much of it, and how much there is."""
 
     def show(what: str, done: int, whole: int) -> None:
         if bar.desc != what:
@@ -98,15 +98,15 @@ def progress_of(bar: Any) -> Callable[[str, int, int], None]:
 
 
 def no_bar() -> bool:
-    """Whether progress bars are left out: a file that output goes to holds none."""
+    """Whether progress bars are left out, as where output goes to a file."""
     return not sys.stderr.isatty()
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C ends what is within as `KeyboardInterrupt`, also while a kernel is compiled.
+    """Ctrl-C ends the block with `KeyboardInterrupt`, also while a kernel is compiled.
 
-    There the interrupt can come up in a callback from LLVM, which drops it, and what numba stumbles over next is another error.
+    During compilation a callback from LLVM can drop the interrupt, and numba then fails with another error.
     Outside the main thread, where no signal arrives, nothing is changed.
     """
     interrupted = False

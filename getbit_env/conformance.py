@@ -419,7 +419,7 @@ def _infos(trial: _Trial) -> None:
 
 @_demands("agents", "Take an agent that ended out of agents, in the same step (AEC: in its step with None), and nobody else.")
 def _agents(trial: _Trial) -> None:
-    """Who ended leaves agents at once and nobody else does, so that agents is empty right after the last step."""
+    """An agent that ended leaves agents at once and no other does, so that agents is empty right after the last step."""
     for game in trial.games:
         for step, (before, now) in enumerate(zip(game.kept, game.kept[1:], strict=False), 1):
             if trial.kind is _ParallelGame:
@@ -466,7 +466,7 @@ def _rewards(trial: _Trial) -> None:
                 raise _Wrong(f"{when}: the reward of {agent} is {reward}")
 
 
-@_demands("last_step", "End all who remain in the same way: terminated, or truncated (who is eliminated just then is both).")
+@_demands("last_step", "End all that remain in the same way: terminated, or truncated (an agent eliminated just then is both).")
 def _last_step(trial: _Trial) -> None:
     """In the last step all who remain end alike, since libraries combine the flags of all."""
     for game in trial.games:
@@ -476,7 +476,7 @@ def _last_step(trial: _Trial) -> None:
             raise _Wrong(f"the last step has terminations {last.terminations} and truncations {last.truncations}")
 
 
-@_demands("observations", "Make the space as wide as what is observed, or clip; mind the dtype, and what agents see that ended.")
+@_demands("observations", "Make the space as wide as what is observed, or clip; mind the dtype, and what ended agents see.")
 def _observations(trial: _Trial) -> None:
     """Every observation lies in its space, the first and the last one too."""
     env = trial.games[0].env
@@ -542,7 +542,7 @@ def _mask_of_terminated(trial: _Trial) -> None:
     for when, moment in trial.moments():
         for agent in moment.observations:
             for mask in _masks(moment, agent).values():
-                if moment.terminations.get(agent):  # who is only cut off may need the mask of the position, to bootstrap
+                if moment.terminations.get(agent):  # an agent that is only truncated may need its mask, to bootstrap
                     kind = "all ones" if np.all(mask) else "neither" if np.any(mask) else "all zeros"
                     found.setdefault(kind, f"{when}: {agent} is terminated and has the mask {np.asarray(mask).tolist()}")
     if not found:
@@ -574,7 +574,7 @@ def _arrays_apart(trial: _Trial) -> None:
                         raise _Wrong(f"{f'step {step}' if step else 'reset'}: {two} and {one} share memory")
 
 
-@_demands("arrays_owned", "Return copies: who normalises his observation in place must not change the game.")
+@_demands("arrays_owned", "Return copies: normalising an observation in place must not change the game.")
 def _arrays_owned(trial: _Trial) -> None:
     """Writing into what was handed out changes nothing in the game."""
     # In AEC the environment may show an agent the same array again until it acts; what it did to that is its own affair.

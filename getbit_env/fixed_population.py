@@ -1,4 +1,4 @@
-"""All agents stay until the game ends: what libraries need that stack the agents of a game into one array."""
+"""All agents stay until the game ends, for libraries that stack the agents of a game into one array."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
 
     @property
     def max_cycles(self) -> Any:
-        """That of the environment within; may be written."""
+        """`max_cycles` of the environment within; may be written at any time."""
         return self.env.max_cycles
 
     @max_cycles.setter
@@ -75,7 +75,7 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
             Observations and infos of all agents; nothing if the game is over.
 
         Raises:
-            AttributeError: the environment within has no `restore`, or no `infos_of_ended`, what the dead were last told.
+            AttributeError: the environment within has no `restore`, or no `infos_of_ended` (the last infos of dead agents).
             ValueError: see the environment within.
         """
         for name in ("restore", "infos_of_ended"):
@@ -90,7 +90,7 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
     def step(
         self, actions: Mapping[Any, Any]
     ) -> tuple[dict[Any, Any], dict[Any, float], dict[Any, bool], dict[Any, bool], dict[Any, dict[str, Any]]]:
-        """Play a step. An action of one who is dead is ignored, and need not be given; otherwise as the environment within.
+        """Play a step, as the environment within does. Actions of dead agents are ignored and may be missing.
 
         Raises:
             TypeError: `actions` is no dict. Other errors are those of the environment within.
@@ -115,7 +115,7 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
         )
 
     def _fill(self, observations: Mapping[Any, Any], infos: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, dict[str, Any]]]:
-        """Add those who are dead, and put the masks where they belong."""
+        """Add the dead agents, and put the masks where they belong."""
         seen, told = {}, {}
         for agent, nothing in self._nothing.items():
             seen[agent] = observations[agent] if agent in observations else copy.deepcopy(nothing)
@@ -153,9 +153,9 @@ def fixed_population(env: ParallelEnv, *, mask: str = "observation") -> FixedPop
 
     Args:
         env: an environment whose agents may die, but not be born.
-        mask: where masks go that observations hold: "observation" leaves them there (and nowhere else, since TorchRL breaks on a
-            mask that comes twice); "infos" moves them to `infos[agent]["action_mask"]`, and the observation is what is left,
-            which is what libraries want that feed whole observations to a network.
+        mask: where the masks in observations go. "observation" leaves them there (and nowhere else, since TorchRL breaks on a
+            mask that comes twice). "infos" moves them to `infos[agent]["action_mask"]`, for libraries that feed whole observations
+            to a network.
 
     Returns:
         The wrapped environment.

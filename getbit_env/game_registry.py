@@ -1,4 +1,4 @@
-"""The games of the package, and of whoever registers another: found by variant, by name or by id, imported when first needed."""
+"""The games of the package and those that users register: found by variant, name or id, and imported when first needed."""
 
 from __future__ import annotations
 

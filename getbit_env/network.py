@@ -32,7 +32,7 @@ class NetworkAgent:
     """A feed-forward policy: tanh layers, then a softmax over the legal actions. Memoryless, so it has `probabilities`.
 
     Attributes:
-        name: what it is called in tables.
+        name: what results call it.
         variant: the game that it was trained for.
         options: of the observations that it reads.
         layers: `[(weight [out, in], bias [out]), ...]` float32.

@@ -27,7 +27,7 @@ def option(default: Any, meaning: str, *, least: float | None = None, most: floa
         meaning: its sentence for `--help`.
         least: the least value that makes sense.
         most: the greatest one.
-        over: a value that it is greater than.
+        over: a bound that it has to exceed.
     """
     return field(default_factory=lambda: default, metadata={"help": meaning, "least": least, "most": most, "over": over})
 

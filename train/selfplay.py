@@ -3,7 +3,7 @@
     python -m train.selfplay --players 4 --total-timesteps 4000000 --output runs/first
     python -m train.selfplay --resume runs/first
 
-What the folder of a run holds, and how a run is resumed, is said in `train.run`; past selves are in `pool/`.
+`train.run` says what the folder of a run holds, and how a run is resumed. Past selves are in `pool/`.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ RECIPE = Recipe(
 
 
 def train(config: Config, folder: Path, quiet: bool = False) -> Path:
-    """`train.run.train` by this recipe."""
+    """`train.run.train` with this recipe."""
     return run.train(RECIPE, config, folder, quiet=quiet)
 
 

@@ -1,4 +1,4 @@
-"""`python -m eval.speed.guard`: has anything become slower? By counting instructions, which is the same however busy a machine is.
+"""`python -m eval.speed.guard`: has anything become slower? It counts instructions, which don't depend on how busy a machine is.
 
 Each piece of work is done once in a process under valgrind, and the instructions that it takes are compared with those that
 guard.json, beside this file, keeps. Kernels are compiled for one named processor instead of the one at hand (so without its

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 class Agent(Protocol):
     """Plays B seats at once, one a row, knowing nothing but what it is given here.
 
-    A row is one seat of one game after another: row `b` is the same seat of the same table until `reset` says that its next game
-    begins. A row whose player has nothing to choose is all zero with a mask of ones, and what is played for it is ignored. The
-    arrays are reused: an agent that keeps one keeps a copy.
+    Row `b` is the same seat of the same game until `reset` says that the row's next game begins. A row whose player has nothing to
+    choose is all zero with a mask of ones, and the action for it is ignored. The arrays are reused: an agent that keeps one has to
+    copy it.
 
     Whatever an agent raises, `SystemExit` included, is its failure in a match; `KeyboardInterrupt` ends the match.
 
@@ -34,21 +34,21 @@ class Agent(Protocol):
     `check_layout(layout) -> None`
         raises `ValueError` if it can't play games whose observations are laid out so. It is asked before anything is played.
     `files(variant) -> list[Path]`
-        what it reads to play a variant, of an agent with a name of its own (`GameSpec.named_agents`): results that were saved are
-        of no use when these files change.
+        the files that it reads to play a variant. Agents of `GameSpec.named_agents` have it: saved results are not used again after
+        one of these files has changed.
     """
 
     def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
-        """Some games begin.
+        """Begin the next game of some rows.
 
         Args:
-            layout: what the columns of observations mean, a `Layout` of the game that is played; `layout.variant` is its variant.
+            layout: a `Layout` of the game, which says what the columns of observations mean; `layout.variant` is its variant.
             begins: `[B]`, the rows whose next observation is the first of a game.
             seed: given once, before anything else, when all rows begin and the agent forgets what it knew; later None.
         """
 
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Choose.
+        """Choose an action for each row.
 
         Args:
             observation: `[B, D]`, zeros and ones.

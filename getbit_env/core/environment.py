@@ -1,5 +1,6 @@
-"""What the PettingZoo environments of all games share: agents, spaces, where a game is cut off, and that a failed call changes
-nothing.
+"""What the PettingZoo environments of all games share: agents, spaces, and the cut-off of long games.
+
+A call that fails changes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ T = TypeVar("T")
 class GameEnv(Rendered):
     """The common part of `ParallelEnv`s and `AECEnv`s of games with masked actions.
 
-    Lists and dicts of its own are never handed out: `agents`, `possible_agents` and `metadata` are copies.
+    It never hands out its own lists and dicts: `agents`, `possible_agents` and `metadata` are copies.
 
     Attributes:
         variant: the game.
@@ -56,7 +57,7 @@ class GameEnv(Rendered):
             render_mode: see the class.
 
         Raises:
-            ValueError: one of these is none of those that it may be.
+            ValueError: an argument has a value that is not allowed.
         """
         super().__init__()
         self._engine = engine
@@ -165,13 +166,13 @@ class GameEnv(Rendered):
         return copy.deepcopy(self, {id(thing): thing for thing in shared})
 
     def _become(self, twin: Self) -> None:
-        """Go on as a copy made by `_twin`."""
+        """Take over the state of a copy made by `_twin`."""
         canvas = self._canvas
         self.__dict__.clear()
         self.__dict__.update(twin.__dict__, _canvas=canvas)
 
     def _shown(self, change: Callable[[], T]) -> T:
-        """Change the game and draw it in the window. If one fails, as a window can that has no display, nothing changes."""
+        """Change the game and draw it in the window. If either fails (a window needs a display), nothing changes."""
         before = self._twin()
         try:
             result = change()
@@ -225,7 +226,7 @@ class TurnBased:
             raise RuntimeError(f"the game is over: call reset() before {call}()")
 
     def _was_dead_step(self, action: Any) -> None:
-        """As PettingZoo's, which removes from the list that `agents` is there."""
+        """Do as PettingZoo does, whose own method would remove the agent from `agents`, here a copy."""
         agent = self.agent_selection
         if action is not None:
             raise ValueError(f"{agent}: its game is over, so that its action is None, not {shown(action)}")
@@ -247,7 +248,7 @@ class OrderEnforcedEnv(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZ
 
     @property
     def max_cycles(self) -> int | None:
-        """That of the environment within; may be written."""
+        """`max_cycles` of the wrapped environment; may be written at any time."""
         limit: int | None = self.env.max_cycles
         return limit
 
@@ -261,7 +262,7 @@ class OrderEnforcedEnv(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZ
         self._has_reset = self._has_updated = True
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go to the position of a snapshot, which stands for a reset."""
+        """Go to the position of a snapshot. It counts as a reset."""
         self.env.restore(snapshot)
         self._has_reset = self._has_updated = True
 

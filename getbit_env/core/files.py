@@ -1,6 +1,6 @@
 """Files that are whole or not there, and folders with one owner at a time.
 
-A process may be killed, and a disk may be full, at any moment. The number of a process is no name: in every container it is 1.
+A process may be killed, and a disk may be full, at any moment. A process number is not unique: every container has a process 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class InUseError(RuntimeError):
 
 
 def temporary_beside(path: Path) -> Path:
-    """A name for a temporary file or folder in the folder of `path` that nobody else has."""
+    """A name that nobody else uses, for a temporary file or folder in the folder of `path`."""
     return path.with_name(f".{path.name[:50]}.{secrets.token_hex(6)}.part")  # 50 letters are at most 200 bytes, of 255
 
 
@@ -61,7 +61,7 @@ def write_json(path: Path, value: Any) -> None:
 
 @contextmanager
 def owned(path: Path, what: str) -> Iterator[None]:
-    """Own a file or folder while the block runs. The system gives it free when the process ends, however it ends.
+    """Own a file or folder while the block runs. The system releases it when the process ends, however it ends.
 
     Args:
         path: the file or folder, which need not exist yet; a file `.NAME.lock` beside it keeps the lock. All paths that lead to

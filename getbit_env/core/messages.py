@@ -22,7 +22,7 @@ def shown(given: Any) -> str:
 
 
 def check_array(name: str, given: Any, shape: tuple[int, ...], dtype: Any) -> None:
-    """Refuse what is not such an array, before compiled code reads or writes behind its end.
+    """Refuse all but an array of this shape and type, before compiled code reads or writes past its end.
 
     Args:
         name: of the argument.

@@ -1,4 +1,4 @@
-"""What the environments of all games share in how they are shown."""
+"""How an environment is shown: what all games share."""
 
 from __future__ import annotations
 

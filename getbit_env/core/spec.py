@@ -51,7 +51,7 @@ class Layout(Protocol):
 
     @property
     def variant(self) -> Any:
-        """Whose observations they are."""
+        """The variant whose observations these are."""
 
     @property
     def options(self) -> Any:
@@ -109,7 +109,7 @@ class Engine(Protocol):
 
     @property
     def replaced(self) -> NDArray[np.uint8]:
-        """`[G, P]`, 1 = what was played is not what was asked for, since that was illegal."""
+        """`[G, P]`, 1 = the action asked for was illegal, and another one was played in its place."""
 
     @property
     def streams(self) -> NDArray[np.uint64]:
@@ -124,7 +124,7 @@ class Engine(Protocol):
         """`[G]`, rounds or turns that each game has taken so far."""
 
     def seed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Give every game the beginning of its stream of this seed."""
+        """Set every game to the beginning of its stream, by this seed."""
 
     def start(self, begin: NDArray[np.uint8] | None = None, starts: Any = None) -> None:
         """Begin the games for which `begin` is not 0, from these starts, one a game, or from the next one of their streams."""
@@ -139,7 +139,7 @@ class Engine(Protocol):
         """The games as seen in another layout of the same game: `[G, P, layout.size]`; all players look on."""
 
     def choosing(self) -> NDArray[np.bool_]:
-        """`[G, P]`, who chooses next."""
+        """`[G, P]`, the players who choose next."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class GameSpec:
         title: its name for people.
         dynamics: who decides when.
         prefix: what the names of its variants and bots begin with; empty for one game only.
-        default_variant: name of the variant that is meant where none is named.
+        default_variant: name of the variant that is used where none is named.
         length_unit: what the length of a game is counted in, in the plural.
         parse_variant: reads the name of a variant; raises ValueError for one that it does not know.
         make_engine: called as `(variant, games, seed=, options=, reward=, **engine options)`.
@@ -172,7 +172,7 @@ class GameSpec:
         make_env: the PettingZoo environment: a `ParallelEnv` if all decide at once, else an unwrapped `AECEnv`.
         options: the class of the observation's options, a frozen dataclass whose fields all have defaults.
         rewards: what finishing places can pay; the first member is the default.
-        number_of_starts: how many starts a variant has, infinity if they are too many to play them all.
+        number_of_starts: how many starts a variant has, infinity if there are too many to play them all.
         rotated_starts: called as `(variant, seed, first, number, every)`, it returns starts for a match, each followed by the same
             with the players moved on by one seat, so that everybody has every place.
         bots: makers of agents that need no training, by name.

@@ -1,4 +1,4 @@
-"""What a computation would hold in memory is asked for before it begins: a system that runs out ends the process without a word."""
+"""Whether a computation fits into memory is asked before it begins: a system that runs out kills the process without a message."""
 
 from __future__ import annotations
 

@@ -69,5 +69,5 @@ def check_solved(variant: Variant) -> None:
 
 
 def not_solved(variant: Variant, path: Path) -> str:
-    """What is said of a variant that is not solved."""
+    """The error message for a variant that is not solved."""
     return f"{variant} is not solved here: there is no {path}; `python -m eval.solve --variant {variant}` makes it"

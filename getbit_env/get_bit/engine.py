@@ -68,7 +68,7 @@ class Engine:
         observation: `[G, P, D]` float32, as of the last `observe`.
         action_mask: `[G, P, A]` int8, 1 = legal.
         actions: `[G, P]` int64, what was played in the last round.
-        replaced: `[G, P]` uint8, 1 = it is not what was asked for, since that was illegal.
+        replaced: `[G, P]` uint8, 1 = the action asked for was illegal, and another one was played.
         streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
     """
 
@@ -140,7 +140,7 @@ class Engine:
         self._keep(self._batch)  # the arrays of a copy are copies, no longer parts of one block
 
     def seed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Give every game the beginning of its stream of this seed."""
+        """Set every game to the beginning of its stream, by this seed."""
         self.streams[:] = game_streams(seed, self.size)
         self.counters[:] = 0
 

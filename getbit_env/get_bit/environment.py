@@ -131,8 +131,9 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
             actions: an action for each of `agents`, no more and no fewer.
 
         Returns:
-            Observations, rewards, terminations, truncations and infos of those agents. An info holds the `action_mask`, whether
-            the `illegal_action` asked for was replaced, and the `placement` (1 = winner, 0 while the player's fate is open).
+            Observations, rewards, terminations, truncations and infos of those agents. An info holds
+            `action_mask`; `illegal_action`, True if the action asked for was illegal and was replaced; and `placement`, 1 = winner,
+            0 while the player's fate is open.
 
         Raises:
             RuntimeError: the environment was never reset.
@@ -199,7 +200,7 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
             list of cards a robot), `tables` (a list a robot, in the order played), `limbs` (bites left a robot), `revealed`
             (cards of the last round a robot, null if it did not play; null before the first round), `bitten` (robot bitten in
             the last round, or null), `winner` (player or null), `placement` (a finishing place a player, null while undecided),
-            `truncated`, `start` (starting line), `actions` (for each round, an action a player, null for one who was out),
+            `truncated`, `start` (starting line), `actions` (for each round, an action a player, null for a player who was out),
             `stream` (key as a hexadecimal string, numbers drawn).
 
         Raises:
@@ -258,9 +259,9 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
         return self._observe(self._agents)
 
     def infos_of_ended(self) -> Infos:
-        """The infos of the agents that are no longer in `agents`, as the last step in which they were told something left them.
+        """The infos of the agents that are no longer in `agents`, as of the last step that had infos for them.
 
-        A wrapper in which they stay needs them after `restore`. Whether their last action was replaced is not remembered.
+        A wrapper that keeps these agents needs them after `restore`. Whether their last action was replaced is not stored.
         """
         self._check_begun("infos_of_ended")
         return {
@@ -385,14 +386,14 @@ def parallel_env(
         max_cycles: rounds after which the game is cut off, undecided: truncated, reward 0.
         render_mode: None, "ansi", "rgb_array" or "human".
         **observe: options of the observation, all False by default (`getbit_env.get_bit.Options`). `observe_last`: show the cards
-            of the last round in the face-up game too. `identity`: say of every robot whose it is, by seat, and which of that
-            player's robots. `history`: show all past rounds as the player saw them.
+            of the last round in the face-up game too. `identity`: show of every robot its owner, by seat, and which of the
+            owner's robots it is. `history`: show all past rounds as the player saw them.
 
     Returns:
         The environment.
 
     Raises:
-        ValueError: an option is none of those that it may be, or the options make no game.
+        ValueError: an option has a value that is not allowed, or the options make no game.
         TypeError: there is no option of that name.
     """
     return GetBitParallelEnv(
@@ -414,7 +415,7 @@ def parallel_env(
 
 
 class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
-    """The players choose one after another, without seeing a choice of the round, and the round is played after the last.
+    """The players choose one after another; nobody sees the choices of the round, which is played after the last one.
 
     Make it with `raw_env` or `env`. The attributes are those of the parallel environment.
 
@@ -555,14 +556,14 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
         if last is None:
             again._begin(*within._observe(within._agents))
         else:
-            again.agent_selection = list(last[0])[-1]  # who chose last in that round
+            again.agent_selection = list(last[0])[-1]  # the agent that chose last in that round
             again._told(last)
         agents = snapshot.get("agents", again.agents)
         while again._agents and not same(agents, again._agents) and again._has_ended(again.agent_selection):
             again.step(None)
         if not same(agents, again._agents):
             raise ValueError(f"the snapshot's agents are {shown(again._agents)} after its actions, not {shown(agents)}")
-        others = len(within._agents) - 1  # all but the one after whom the round would be over
+        others = len(within._agents) - 1  # at most so many have chosen: after the last agent's choice the round is over
         for action in read_list({"chosen": [], **snapshot}, "chosen", max(others, 0)):
             if type(action) is not int or again._has_ended(again.agent_selection):
                 raise ValueError(f"the snapshot's chosen is a list of actions of agents that play, not {shown(snapshot['chosen'])}")

@@ -217,7 +217,7 @@ def replay(game: Game) -> Iterator[Step]:
 
 
 def print_game(game: Game) -> str:
-    """A game in the notation, every round with the position that follows, and who finished where."""
+    """A game in the notation, every round with the position that follows, and the finishing places."""
     variant = game.variant
     lines = [f"{variant} {' '.join(robot_name(variant, r) for r in game.line)}"]
     finish = np.zeros(variant.players, int)

@@ -1,4 +1,4 @@
-"""A match: one line-up of agents at one table, many games, every seat played by everybody.
+"""A match: one line-up of agents plays many games, and every agent plays from every place.
 
 The unit is a start (a starting line, a deal) with all its rotations: every agent plays it from the place of every other. Seats see
 each other relative to themselves, so a start with all players moved on by one seat is the same start with the agents moved on by
@@ -63,7 +63,7 @@ class Standing:
 
     Attributes:
         seats: how many of the seats were its own.
-        win: games won, of those that one of its seats played; the equal share is 1 / players.
+        win: share of the games that a seat wins, mean over its seats; the equal share is 1 / players.
         payoff: mean reward of a game; the equal share is 0.
         places: `[players]`, part of its games finished first, second, ...
         statistics: what the game counts beside that, by name: means of a game.
@@ -471,7 +471,7 @@ class LineUp:
         for number, seats in enumerate(self._seats):
             agent_of[seats] = number
         place = np.where(finish == 0, players + 1, finish).astype(np.int64)  # without a place: all of these tie for the last one
-        ranked = np.sort(place * agents + agent_of[:, None], axis=0)  # who tie are in the order of the agents, not of the seats
+        ranked = np.sort(place * agents + agent_of[:, None], axis=0)  # ties in the order of the agents, not of the seats
         tied = np.diff(ranked // agents, axis=0) == 0
         units = agents ** np.arange(players)
         codes = units @ (ranked % agents) + agents**players * (2 ** np.arange(players - 1) @ tied)
@@ -505,7 +505,7 @@ class LineUp:
         return self._report(games, standings, sum(chunk.length for chunk in chunks) / games, tuple(sorted(orders.items())))
 
     def forfeit(self, failure: Failure) -> MatchResult:
-        """What a match counts in which this agent failed: it loses, the others share the wins. Payoffs add up to nothing."""
+        """The result of a match in which this agent failed: it loses, and the others share the wins. Payoffs add up to zero."""
         players = self._variant.players
         failed = len(self._seats[self.names.index(failure.agent)])
         standings = {}
@@ -562,7 +562,7 @@ def _can_interrupt() -> bool:
 
 
 def _outer_timer() -> Callable[[], None] | None:
-    """What sets a timer again that runs now, less the time that has passed by then; None if there is none."""
+    """A function that sets the timer that runs now again, less the time that has passed by then; None if no timer runs."""
     if not _can_interrupt():
         return None
     left, every = signal.getitimer(signal.ITIMER_REAL)

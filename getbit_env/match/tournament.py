@@ -56,7 +56,7 @@ class TournamentResult:
         """The table of `one` among `players - 1` times `many`.
 
         Raises:
-            KeyError: no such table was played, as of an agent among its like.
+            KeyError: no such table was played. An agent among copies of itself never is.
         """
         for match in self.matches:
             if sorted(match.line_up) == sorted([one] + [many] * (self.players - 1)):
@@ -226,7 +226,7 @@ def _play_tables(
 
 
 def _load(file: Path, settings: dict[str, Any]) -> dict[tuple[str, ...], MatchResult]:
-    """The matches of a file by line-up, if they were played with these settings; `settings` learns what the file knows of others.
+    """The matches of a file by line-up, if they were played with these settings; `settings` adopts what it says of others.
 
     Raises:
         ValueError: they were not; the message says what differs.

@@ -194,8 +194,8 @@ class OpponentPool(BaseCallback):
     Attributes:
         past: the past selves, the oldest first.
         rollouts: how many there were.
-        results: of the last rollout, wins (1.0 or 0.0) of the learner by the name of the opponents. Opponents none of whose games
-            came to its end in it are left out: so far only losses would be known of them.
+        results: of the last rollout, wins (1.0 or 0.0) of the learner by the name of the opponents. Opponents are left out
+            if none of their games came to its end in it: only losses would be known of them.
         lengths: of the last rollout, decisions of the learner in its games.
     """
 
@@ -228,7 +228,7 @@ class OpponentPool(BaseCallback):
             seed: of what is drawn.
 
         Raises:
-            ValueError: an argument is none of those that it may be.
+            ValueError: an argument has a value that is not allowed.
         """
         super().__init__()
         self._sample = SAMPLING[choice(PastSampling, "sampling", sampling)]
@@ -293,10 +293,10 @@ class OpponentPool(BaseCallback):
 
     @staticmethod
     def check_bot_name(name: str) -> None:
-        """Refuse a bot that is called as the results call something else.
+        """Refuse a bot whose name means something else in the results.
 
         Raises:
-            ValueError: with what it is called.
+            ValueError: the name is that of the learner or of a past self.
         """
         if name in (LATEST, EARLIER) or name.isdecimal():
             raise ValueError(
@@ -391,7 +391,7 @@ class WinRate(BaseCallback):
             save_best: file for the best policy so far.
 
         Raises:
-            ValueError: an argument is none of those that it may be.
+            ValueError: an argument has a value that is not allowed.
         """
         super().__init__()
         _check_count("eval_freq", eval_freq)

@@ -57,7 +57,7 @@ class GetBitVecEnv(SingleAgentVecEnv):
             **observe: options of the observation, `getbit_env.get_bit.Options`.
 
         Raises:
-            ValueError: an argument is none of those that it may be.
+            ValueError: an argument has a value that is not allowed.
         """
         batch = SingleAgentBatch(
             choose_variant(

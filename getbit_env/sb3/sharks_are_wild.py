@@ -43,7 +43,7 @@ class SharksAreWildVecEnv(SingleAgentVecEnv):
             **observe: options of the observation, `getbit_env.sharks_are_wild.Options`.
 
         Raises:
-            ValueError: an argument is none of those that it may be.
+            ValueError: an argument has a value that is not allowed.
             TypeError: `variant` is neither a variant of this game nor a name.
         """
         variant = parse_variant(variant) if isinstance(variant, str) else variant

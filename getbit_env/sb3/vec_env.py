@@ -70,7 +70,7 @@ class SingleAgentVecEnv(VecEnv):
             opponents: as for the constructor.
 
         Returns:
-            A number for them, which the episodes that they play bear.
+            The number of these opponents in the infos of the games that they play.
         """
         return self.batch.set_opponents(opponents)
 

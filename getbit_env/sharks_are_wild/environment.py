@@ -36,14 +36,14 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
     | fact | value |
     | --- | --- |
     | agents | `player_0` ... `player_{players-1}` |
-    | steps | a turn is two: from which pile to draw, and what to do with a card; who is robbed has one, whether to block |
+    | steps | two a turn: which pile to draw from, and what to do with a card; one more for a robbed player: whether to block |
     | actions | one `Discrete` space for all of them; `notation.action_table(variant)` says what each is |
-    | observations | `{"observation": float32 [D], "action_mask": int8 [A]}`; the mask of who decides nothing now is all ones |
+    | observations | `{"observation": float32 [D], "action_mask": int8 [A]}`; the mask of a player with nothing to decide is all 1 |
     | rewards | at the end: the winner +1, every other player -1/(players-1), a draw 0 (S6) |
     | the end | all agents end together: terminated with the last coin (S2.6), truncated by the turn limit (S4) or `max_cycles` |
 
-    An info holds a copy of the `action_mask`, whether the last `illegal_action` asked for was replaced, and the `placement` (1 =
-    winner, 2 = any other, 0 while undecided and in a draw).
+    An info holds a copy of `action_mask`; `illegal_action`, True if the last action asked for was illegal and was replaced; and
+    `placement`, 1 = winner, 2 = any other, 0 while undecided and in a draw.
 
     Attributes:
         variant: the game.
@@ -80,7 +80,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         )
         # Rewards are taken from here and not from the engine, whose float32 makes them sum to something else than zero.
         self._pays: list[float] = variant.reward_of_finish(Reward.WIN).tolist()
-        self._all_seen = False  # all rows of the engine's observation are of now, not only that of who decides
+        self._all_seen = False  # all rows of the engine's observation are up to date, not only that of the player who decides
         self._cut_off = False
         self._skip_agent_selection = None
 
@@ -148,7 +148,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
             self.infos[self.agent_selection] = self._info(decides)
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees now, also one who decides nothing.
+        """What an agent sees now, also one with nothing to decide.
 
         Raises:
             RuntimeError: the environment was never reset.
@@ -246,7 +246,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
 
     @property
     def _ended(self) -> bool:
-        """The game is over, whoever was told so."""
+        """The game is over, even if agents are still to step with None."""
         return self._cut_off or bool(self._engine.state.stage[0] == OVER)
 
     def _begin(self, seed: int | None, deal: Deal | None) -> None:
@@ -281,7 +281,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         return {"action_mask": self._mask(p), "illegal_action": self._replaced[p], "placement": 0}
 
     def _end(self) -> None:
-        """All agents end together; the one after who decided last is the first to be told."""
+        """All agents end together; the first to step with None is the one after the agent that decided last."""
         self._see_all()
         finish: list[int] = self._engine.outcome.finish[:, 0].tolist()
         decided = any(finish)
@@ -356,7 +356,7 @@ def raw_env(
         The environment.
 
     Raises:
-        ValueError: an option is none of those that it may be, or the options make no game.
+        ValueError: an option has a value that is not allowed, or the options make no game.
         TypeError: there is no option of that name, or `variant` is neither a name nor a variant.
     """
     named = Variant(players, level, numbers, sharks, octopuses, dolphins, hand, run, coins, turn_limit)

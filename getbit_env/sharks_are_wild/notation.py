@@ -18,7 +18,7 @@ position that follows:
     ...
     end B 5, A 3
 
-The stream says how the piles are shuffled in the course of the game; it isn't needed where they never are.
+The stream says how the piles are shuffled in the course of the game; it isn't needed in a game that shuffles none.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _player(variant: Variant, name: str) -> int:
 
 
 def action_name(variant: Variant, action: int) -> str:
-    """What an action is, without who does it and in which position: as the tables of the docs and `parse_action` say it."""
+    """The text of an action, without its player and position, as in the tables of the docs and in `parse_action`."""
     if action == FROM_DRAW_PILE:
         return "draws"
     if action == FROM_DISCARD_PILE:
@@ -304,7 +304,7 @@ def parse_action(variant: Variant, games: Games, text: str, game: int = 0) -> in
 
 
 def legal_actions(rules: Rules, games: Games, game: int = 0) -> list[int]:
-    """The legal actions of who decides next, ascending; none if the game is over."""
+    """The legal actions of the player who decides next, ascending; none if the game is over."""
     may = legal(rules, games, game)
     return [action for action in range(64) if may >> action & 1]
 

@@ -181,7 +181,7 @@ def ansi(scene: Scene) -> str:
 
 
 # --- picture ---------------------------------------------------------------------------------------------------------------
-# A row a player; the numbers of all runs stand in the same columns, so that one sees who needs what. Lengths are pixels, width and
+# A row a player. The numbers of all runs stand in the same columns, which makes runs easy to compare. Lengths are pixels, width and
 # height multiples of 16.
 
 WIDTH, HEADER, PILES, ROW = 1088, 56, 120, 136

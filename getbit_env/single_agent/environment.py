@@ -127,7 +127,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._over = False
             self._seen, infos = begun
             return self._seen[self._names[0]]["observation"].copy(), {**infos[self._names[0]], "seat": self.seat}
-        while not self._play_on():  # a game that was lost before there was anything to decide is none
+        while not self._play_on():  # a game that is over before the learner decides anything is no episode
             self.multi_agent_env.reset()
         return self._own()
 
@@ -156,7 +156,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return mask.astype(np.bool_)
 
     def render(self) -> Any:
-        """See the environment behind it."""
+        """Show the position, as `multi_agent_env` does."""
         return self.multi_agent_env.render()
 
     def close(self) -> None:
@@ -197,7 +197,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return observation, env.rewards[me], env.terminations[me], env.truncations[me], info
 
     def _play_on(self) -> bool:
-        """The others play until the learner decides, or the game is over; says whether it is not. Rewards come at its end only."""
+        """Let the others play until the learner decides (True) or the game is over (False). Rewards come at its end only."""
         env, me = self.multi_agent_env, self._names[0]
         while not env.terminations[me] and not env.truncations[me] and env.agent_selection != me:
             seen = env.observe(env.agent_selection)
