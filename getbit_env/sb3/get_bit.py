@@ -49,7 +49,7 @@ class GetBitVecEnv(SingleAgentVecEnv):
             three_player_ending: "skip_loser" or "literal".
             variant: a `Variant` or its name, in place of the five options above.
             seat: the learner's, or None: drawn anew each game.
-            seed: of lines, seats and agents; with one the same calls give the same bytes.
+            seed: of starting lines, seats and agents; with one the same calls give the same bytes.
             reward: see `parallel_env`.
             limb_reward: see `parallel_env`.
             max_cycles: rounds after which a game is cut off, or None.
