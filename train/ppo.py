@@ -6,7 +6,7 @@
 One policy plays all seats; a seat whose robot is out gives no samples until its next game. Beside the entropy, the policy is held
 to a reference, its own past: KL regularisation is what makes policy gradients approach an equilibrium in self-play
 (magnetic mirror descent, arXiv 2206.05825; a refreshed reference, 2510.18183; an average of the own weights, 2606.23995).
-What the folder of a run holds, and how a run is resumed, is said in `train.run`.
+`train.run` says what the folder of a run holds, and how a run is resumed.
 """
 
 from __future__ import annotations
@@ -322,14 +322,13 @@ class Collector:
 
         Returns:
             What the seats that have a choice see; the end of the samples to learn from; and the games in which a seat explores,
-            `[G]`, whose
-            samples stand behind the others and are overwritten by those of the next round.
+            `[G]`. Samples of these stand behind the others, and those of the next round overwrite them.
         """
         engine = self.engine
         engine.observe(self._nothing_when_out)
         explored = engine.state.rounds < self._exploring_rounds
         observation, mask = engine.observation.reshape(self._actions.size, -1), engine.action_mask.reshape(self._actions.size, -1)
-        # A robot is in front of the line as long as there is a line, so whoever sees anything has this entry.
+        # As long as there is a line, a robot is in front of it, so every row that is not zero has this entry.
         stop, end = _look(observation, mask, self.layout.view.limb, explored, self._samples, start, self._seen)
         return torch.from_numpy(self._seen[: end - start]), stop, explored
 
@@ -623,7 +622,7 @@ RECIPE = Recipe(
 
 
 def train(config: Config, folder: Path, quiet: bool = False) -> Path:
-    """`train.run.train` by this recipe."""
+    """`train.run.train` with this recipe."""
     return run.train(RECIPE, config, folder, quiet=quiet)
 
 

@@ -14,7 +14,7 @@ def sample(probabilities: NDArray[np.float64], streams: NDArray[np.uint64], coun
 
     Args:
         probabilities: `[B, A]` float64, rows that sum to 1.
-        streams: `[B]` uint64, keys of `rules.random_bits`.
+        streams: `[B]` uint64, keys of `streams.random_bits`.
         counters: `[B]` uint64, numbers drawn so far; each is raised by one.
 
     Returns:

@@ -54,7 +54,7 @@ class PositionAgent:
 
         Raises:
             ValueError: the layout is not the default one of a face-up game, or the agent has nothing to say on the variant.
-            FileNotFoundError: the variant has yet to be solved.
+            NotSolvedError: the variant has yet to be solved.
         """
         if layout.options != Options() or layout.variant.memory:
             raise ValueError(

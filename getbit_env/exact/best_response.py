@@ -1,8 +1,8 @@
 """How much a perfect opponent gains on an agent: exact best responses and exploitability.
 
-One player, the *responder*, knows the agent and plays to win; all other players are the agent, each for itself. Because the agent's
-choice depends on the position alone, the responder's best play does as well, and its value is one pass over the waves of
-`positions`, the last rounds first.
+One player, the *responder*, knows the agent and plays to win; a copy of the agent plays for each of the others. The agent's choice
+depends on the position alone, so the responder's best choice does too. One pass over the waves of `positions`, the last rounds
+first, gives its value.
 
 Values are in -1..1 with two players, and chances of winning with more. Axes as in `positions`.
 """
@@ -136,7 +136,7 @@ def _respond(
         first: number of the first position.
         last: the one after the last.
         policy: `[last - first, P, A]`, the agent.
-        best: `[N + 1, P]`, to each role if it responds as well as can be from here on, and all others are the agent.
+        best: `[N + 1, P]`, to each role if it plays a best response from here on, and all others are the agent.
         own: `[N + 1, P]`, to each role if it is the agent as well.
         leak: `[N, P]`, what the agent's choice loses in this one round if its player goes on with best responses.
         regret: `[N]`, the most that any role gains by another choice in this one round, if all go on as the agent.

@@ -19,7 +19,7 @@ _ATTEMPTS = ((1e-11, False), (1e-13, False), (1e-9, False), (1e-11, True), (1e-1
 class MatrixGame(NamedTuple):
     """A matrix game of at most M x N and its solution, in the workspace that `solve_matrix` needs."""
 
-    payoff: NDArray[np.float64]  # [M, N] to the row player, who wants much
+    payoff: NDArray[np.float64]  # [M, N] to the row player, who maximises it
     row: NDArray[np.float64]  # [M] strategy of the row player
     column: NDArray[np.float64]  # [N] strategy of the column player
     tableau: NDArray[np.float64]  # [M + 1, N + 1]

@@ -1,8 +1,8 @@
 """All arrays of a batch of games in one block of memory, and what an engine does with them.
 
 To hand twenty arrays to compiled code takes 4 us, as long as a round of a thousand games, and to count references to them in a
-round of one game takes longer than to play it. Here they lie in one block, of which the kernels are only told where it is and what
-lies in it. Who calls them keeps the block alive.
+round of one game takes longer than to play it. Here they lie in one block, and the kernels are only told its address and what
+lies in it. The caller keeps the block alive.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def new_observation_workspace(layout: Layout, games: int = GAMES_PER_PASS) -> Ob
 
 @part
 def _line(view: View, last_line: int, games: Games, work: ObservationWorkspace, start: int, stop: int) -> None:
-    """Who is in the line: `row[0]` is all ones where the game goes on, `front` is 255 for a player who is out."""
+    """Find the players in the line: `row[0]` is all ones where the game goes on, `front` is 255 for a player who is out."""
     playing = work.row[0, : stop - start]
     playing[:] = 0
     work.front[:] = 255

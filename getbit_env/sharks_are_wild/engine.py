@@ -50,8 +50,8 @@ class Engine:
         outcome: `rules.Outcome` of the last decision.
         observation: `[G, P, D]` float32, as of the last `observe`.
         action_mask: `[G, P, A]` int8, 1 = legal.
-        actions: `[G, P]` int64, what was played last; of those who decided nothing whatever was given.
-        replaced: `[G, P]` uint8, 1 = it is not what was asked for, since that was illegal.
+        actions: `[G, P]` int64, what was played last; for players who decided nothing, what was given.
+        replaced: `[G, P]` uint8, 1 = the action asked for was illegal, and another one was played.
         streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
     """
 
@@ -94,7 +94,7 @@ class Engine:
         self.seed(seed)
 
     def seed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Give every game the beginning of its stream of this seed."""
+        """Set every game to the beginning of its stream, by this seed."""
         self.streams = game_streams(seed, self.size)
         self.counters = np.zeros(self.size, np.uint64)
 
@@ -158,13 +158,13 @@ class Engine:
         observe(self.layout.view, self.rules, self.state, show, self.observation, self.action_mask, 0, self.size)
 
     def step(self, actions: NDArray[np.integer]) -> int:
-        """Of a batch of one game: `play`, and `observe` for the player who decides next, in one call of compiled code.
+        """`play` a batch of one game, and `observe` it for the player who decides next, in one call of compiled code.
 
         Args:
             actions: `[1, P]` int64.
 
         Returns:
-            Who decides next.
+            The player who decides next.
 
         Raises:
             ValueError: there are several games, or it is another kind of array.

@@ -24,7 +24,7 @@ from getbit_env.game_registry import game_of
 # seat after the learner's on.
 Opponents = str | Agent | Sequence[str | Agent]
 
-SEAT_STREAM = np.uint64(0x5EA75EA75EA75EA7)  # keeps the draws of seats apart from those of starting lines
+SEAT_STREAM = np.uint64(0x5EA75EA75EA75EA7)  # keeps the draws of seats apart from those of starts
 
 
 class SingleAgentStep(NamedTuple):
@@ -123,7 +123,7 @@ class SingleAgentBatch:
             **engine_options: of the game's engine.
 
         Raises:
-            ValueError: an argument is none of those that it may be; the message says which.
+            ValueError: an argument has a value that is not allowed; the message names it.
         """
         if seat is not None and not 0 <= seat < variant.players:
             raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {seat}")
@@ -190,7 +190,7 @@ class SingleAgentBatch:
         """Begin all games anew.
 
         Args:
-            seed: of lines, seats and agents; without one their streams go on.
+            seed: of starts, seats and agents; without one their streams go on.
         """
         if seed is not None:
             self._seed, self._made = np.random.SeedSequence(seed), 0
@@ -208,10 +208,10 @@ class SingleAgentBatch:
         """Play a round of every game.
 
         Args:
-            actions: `[G]`, the learner's. Illegal cards are replaced by the lowest legal one.
+            actions: `[G]`, the learner's. An illegal action is replaced by the lowest legal one.
 
         Returns:
-            What came of it.
+            Rewards, ends of episodes, and the results of those.
 
         Raises:
             RuntimeError: the games were not begun.
@@ -284,7 +284,7 @@ class SingleAgentBatch:
             begins &= ~engine.choosing()[self._games, self.seat]
             over = ~begins
             self._play_on(np.zeros(engine.size, np.uint8), np.zeros(engine.size, np.float32), over)
-            if (over & begins).any():  # a game that the learner lost before it had anything to decide is none
+            if (over & begins).any():  # a game that is over before the learner decides anything is no episode
                 self._begin((over & begins).astype(np.uint8))
 
     def _play_on(self, finish: NDArray[np.uint8], reward: NDArray[np.float32], over: NDArray[np.bool_]) -> None:

@@ -327,7 +327,7 @@ def read_all(view: View, seen: NDArray[np.float32], games: Games, rest: NDArray[
 def choose_any(
     rules: Rules, games: Games, keys: NDArray[np.uint64], counters: NDArray[np.uint64], actions: NDArray[np.int64]
 ) -> None:
-    """Write into `actions`, `[G, P]`, for who decides in each game a legal action, all alike: random play without observations."""
+    """Draw a legal action for the player who decides in each game, into `actions`, `[G, P]`: random play without observations."""
     for g in range(actions.shape[0]):
         may = legal(rules, games, g)
         if may != 0:
