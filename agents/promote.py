@@ -119,7 +119,7 @@ def promote(run: Path, name: str, starts: int) -> Path:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m agents.promote", description=__doc__)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("name", help="of the agent, as `load_agent` will know it")

@@ -73,7 +73,7 @@ def draw_places(two: dict[str, float], many: list[float]) -> Any:
 
 
 def draw_limbs(two: Figures, many: Figures, players: int) -> Any:
-    """What limbs are worth."""
+    """The value of limbs: for two players by their weakest robots, for more by the lead in limbs."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     keys = [tuple(map(int, key.split())) for key in two["weakest"]]
     most = max(own for own, _ in keys)

@@ -67,7 +67,7 @@ def _openings(equilibria: Figures) -> str:
 
 
 def table(what: str, figures: Figures) -> str:
-    """A table of the page."""
+    """The table of the page that has this name, in Markdown."""
     two, many = figures["two"], figures["many"]
     if what == "start-two":
         rows = [[line, f"{value:+.6f}", f"{(1 + value) / 2:.4f}"] for line, value in two["start"].items()]

@@ -134,7 +134,7 @@ def rounded(value: Any) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command."""
     from docs import tables
     from docs.speed_pictures import draw_all
 

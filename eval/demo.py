@@ -27,7 +27,7 @@ def run(*command: str) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__)
     parser.add_argument("--total-timesteps", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), metavar="FOLDER", help="of the run (%(default)s)")

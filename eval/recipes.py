@@ -224,7 +224,7 @@ def compare(minutes: float, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 
 def print_speed(measured: Sequence[dict[str, Any]]) -> None:
-    """As a Markdown table."""
+    """Print the measured speeds as a Markdown table."""
     print(f"| threads | what | {OURS}, samples/s | {SB3}, samples/s | ratio (least to most) |\n| --- | --- | --- | --- | --- |")
     for one in measured:
         for kind, ratio in one["ratios"].items():
@@ -235,7 +235,7 @@ def print_speed(measured: Sequence[dict[str, Any]]) -> None:
 
 
 def print_strength(rows: Sequence[dict[str, Any]]) -> None:
-    """As Markdown tables."""
+    """Print the judged policies as Markdown tables."""
     tables = [name for name, value in rows[0].items() if isinstance(value, dict)]
     print(f"| recipe | seed | minutes | decisions | exact gain | {' | '.join(f'wins against {name}' for name in tables)} |")
     print("| --- " * (5 + len(tables)) + "|")
@@ -251,7 +251,7 @@ def print_strength(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     description, *more = (__doc__ or "").split("\n\n")
     parser = argparse.ArgumentParser(
         prog="python -m eval.recipes",

@@ -147,7 +147,7 @@ def as_json(solution: Solution) -> dict[str, object]:
 
 
 def as_text(solution: Solution) -> str:
-    """The same to read."""
+    """The result as lines of text."""
     if isinstance(solution, TwoPlayerSolution):
         lines = ["value to the owner of the front robot, on -1..1, by the owners of the starting line"]
         lines += [f"  {line}  {value:+.6f}" for line, value in solution.starting_values().items()]

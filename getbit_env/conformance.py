@@ -88,7 +88,7 @@ def check_aec(
 
 
 class _Wrong(Exception):  # noqa: N818 - it never leaves the module
-    """What a check saw."""
+    """A check failed; the message says what it saw."""
 
 
 class _NotShown(Exception):  # noqa: N818 - it never leaves the module
@@ -657,7 +657,7 @@ def _deepcopy(trial: _Trial) -> None:
 
 @_demands("pickle", "As for deepcopy; and keep lambdas, locks and windows out of attributes, or drop them in __getstate__.")
 def _pickle(trial: _Trial) -> None:
-    """The same through pickle."""
+    """A pickled copy in mid-game goes on identically, into the next game too, and apart from the original."""
     _copies(trial, lambda env: pickle.loads(pickle.dumps(env)), "pickle")
 
 

@@ -155,7 +155,7 @@ class Samples(NamedTuple):
 
 
 def new_samples(size: int, layout: Layout) -> Samples:
-    """Room for so many."""
+    """Allocate `size` samples."""
     return Samples(
         seat=np.zeros(size, np.int64),
         seen=np.zeros((size, layout.size), np.uint8),
@@ -389,7 +389,7 @@ class Collectors:
 
 
 class Weights(NamedTuple):
-    """Of the parts of the loss."""
+    """Weights of the parts of the loss, and the range of the ratio."""
 
     sample: np.float32  # in the mean
     clip: np.float32  # range of the ratio
@@ -627,7 +627,7 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     run.command(RECIPE, __doc__ or "", arguments)
 
 

@@ -27,7 +27,7 @@ class RunFile:
         self.recipe, self.options, self.about, self.run = recipe, options, about, run
 
     def write(self, folder: Path) -> None:
-        """Write the file."""
+        """Write `config.json`, whole or not at all."""
         config = dataclasses.asdict(self.options)
         write_json(folder / "config.json", {"recipe": self.recipe, "run": self.run, "config": config, "about": self.about})
 

@@ -191,7 +191,7 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     run.command(RECIPE, __doc__ or "", arguments)
 
 

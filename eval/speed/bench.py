@@ -95,7 +95,7 @@ def summary(workloads: Workloads, rates: Mapping[str, list[float]], ratios: Mapp
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m eval.speed.bench", description=__doc__)
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--growth", action="store_true", help="the batch engine by games, players and threads")
@@ -139,7 +139,7 @@ def _measured(parser: argparse.ArgumentParser, options: argparse.Namespace) -> d
 
 
 def as_text(result: Mapping[str, Any]) -> str:
-    """A result to read."""
+    """A result as Markdown tables."""
     if result["what"] == "first use":
         lines = ["| seconds | warm | cold |", "| --- | ---: | ---: |"]
         lines += [f"| {what} | {warm:.3f} | {cold:.3f} |" for what, warm, cold in as_rows(result["seconds"])]

@@ -18,7 +18,7 @@ from getbit_env.core.agent import Agent
 
 
 class Dynamics(StrEnum):
-    """Who decides when."""
+    """Whether the players decide at the same time or in turns."""
 
     SIMULTANEOUS = "simultaneous"  # all players of a game at once
     SEQUENTIAL = "sequential"  # one player after another
@@ -32,7 +32,7 @@ class Variant(Protocol):
 
     @property
     def players(self) -> int:
-        """Seats at a table."""
+        """Number of players."""
 
     @property
     def actions(self) -> int:
@@ -79,7 +79,7 @@ class Outcome(Protocol):
 
     @property
     def reward(self) -> NDArray[np.float32]:
-        """`[P, G]`."""
+        """`[P, G]`, what the last round or decision paid to each player."""
 
 
 class Engine(Protocol):
@@ -89,11 +89,11 @@ class Engine(Protocol):
 
     @property
     def variant(self) -> Any:
-        """The variant."""
+        """The variant of all games."""
 
     @property
     def layout(self) -> Any:
-        """Of the observations."""
+        """The layout of the observations."""
 
     @property
     def outcome(self) -> Any:

@@ -463,7 +463,7 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
 
     @property
     def state_layout(self) -> Layout:
-        """The same for `state()`."""
+        """What the entries of `state()` mean."""
         return self.env.state_layout
 
     @property

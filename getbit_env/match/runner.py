@@ -489,7 +489,7 @@ class LineUp:
         return orders
 
     def result(self, chunks: list[_Chunk]) -> MatchResult:
-        """All chunks together."""
+        """The result of the match, from all its chunks."""
         games = self.starts * self._variant.players
         standings = {}
         for number, (name, seats) in enumerate(zip(self.names, self._seats, strict=True)):

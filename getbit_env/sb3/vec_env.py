@@ -159,7 +159,7 @@ class SingleAgentVecEnv(VecEnv):
         return [picture_array(rendering.picture, rendering.scene_of_batch(engine, game)) for game in range(self.num_envs)]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: the games hold no resources."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of each game: `seat`, `action_masks`, what `set_attr` set, or an attribute of this object.
