@@ -164,7 +164,7 @@ def lower_bound(
     best, score = likeliest(network_of(model, "responder")), -float("inf")
     rollouts = max(1, round(total_timesteps / (GAMES * ROLLOUT)))
     with tqdm(
-        total=rollouts * GAMES * ROLLOUT, unit="frame", unit_scale=True, mininterval=1, disable=quiet, file=sys.stderr
+        total=rollouts * GAMES * ROLLOUT, unit=" decisions", unit_scale=True, mininterval=1, disable=quiet, file=sys.stderr
     ) as bar:
         for rollout in range(1, rollouts + 1):
             model.learning_rate = 1e-3 + (1e-4 - 1e-3) * rollout / rollouts
