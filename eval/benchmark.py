@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.seeds_of and len(options.agents) < 2:
         made.error(f"--seeds-of {options.seeds_of} needs two agents or more, one a seed, not {len(options.agents)}")
     tasks = tuple(task for task in TASKS if options.tasks is None or task in options.tasks)
-    agents = leaderboard.agents() if options.leaderboard else tuple(options.agents)
+    pairs = [(agent, task) for task in tasks for agent in (leaderboard.agents(task) if options.leaderboard else options.agents)]
     try:
         bound: Bound | None = None
         if BUDGETS[options.budget].bound_frames and not options.without_truth:
@@ -150,12 +150,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             bound = bound_by_training
         if not no_bar():
             need("tqdm")
-        for agent in agents:
+        for agent in dict.fromkeys(agent for agent, _ in pairs):
             load_agent(agent)
         bench = Bench(options.output, options.budget, not options.without_truth, bound, options.threads)
         options.output.mkdir(parents=True, exist_ok=True)
         with owned(options.output, "the benchmark's folder"), interruptible():
-            results = play_all(bench, agents, tasks)
+            results = play_all(bench, pairs)
             return report(options, results)
     except KeyboardInterrupt:
         say(f"interrupted: tasks that are done are kept in {options.output}, and the same command goes on from there")
@@ -168,17 +168,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def play_all(bench: Bench, agents: Sequence[str], tasks: Sequence[str]) -> list[TaskResult]:
-    """All agents at all tasks, task by task, so that what is computed for a game serves all of them."""
+def play_all(bench: Bench, pairs: Sequence[tuple[str, str]]) -> list[TaskResult]:
+    """Agents at tasks, task by task, so that what is computed for a game serves all of them."""
     results = []
 
     def each() -> None:
-        for task in tasks:
-            for agent in agents:
-                result = bench.result(agent, task)
-                results.append(result)
-                if no_bar() and result.status != "can't play":
-                    say(f"{agent} on {task}: {f'wins {result.win}' if result.win else result.reason}")
+        for agent, task in pairs:
+            result = bench.result(agent, task)
+            results.append(result)
+            if no_bar() and result.status != "can't play":
+                say(f"{agent} on {task}: {f'wins {result.win}' if result.win else result.reason}")
 
     if no_bar():
         each()

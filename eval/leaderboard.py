@@ -16,12 +16,13 @@ from getbit_env.game_registry import find_game, find_variant
 FOLDER = Path(__file__).parent.parent / "docs"
 
 
-def agents() -> tuple[str, ...]:
-    """Whoever has a row: bots, equilibria, shipped agents, and these with perfect recall."""
+def agents(task: str) -> tuple[str, ...]:
+    """Whoever has a row: bots, equilibria and shipped agents; in memory games some of them with perfect recall as well."""
     named: list[str] = []
     for game, bots in OPPONENTS.items():
         named += [*bots, *find_game(game).named_agents]
-    return (*named, *shipped_agents(), "recall:four_players", "recall:equilibrium")
+    remembering = ("recall:equilibrium", "recall:four_players") if task.endswith("-memory") else ()
+    return (*named, *shipped_agents(), *remembering)
 
 
 def write(results: Sequence[TaskResult], budget: str, about: dict[str, str], folder: Path = FOLDER) -> str:
