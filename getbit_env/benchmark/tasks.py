@@ -182,9 +182,9 @@ def _exact(name: str, agent: Agent, variant: Variant, most: int, threads: int) -
     """
     from getbit_env.exact import as_face_up, exploitability  # here, since it compiles the solver's kernels
     from getbit_env.exact.best_response import require_markov_policy
-    from getbit_env.get_bit.variants import ID
+    from getbit_env.get_bit import variants as get_bit
 
-    if variant.game != ID:
+    if not isinstance(variant, get_bit.Variant):
         raise ValueError(f"no best response is computed in {game_of(variant)}")
     judged, face_up = as_face_up(agent, variant, name)
     require_markov_policy(judged, face_up, name)
