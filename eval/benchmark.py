@@ -17,7 +17,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,11 @@ from eval import leaderboard
 from getbit_env.agent_registry import load_agent
 from getbit_env.benchmark import BUDGETS, PROTOCOL, TASKS, TaskResult, over_seeds, play_task
 from getbit_env.benchmark.card import as_card, as_seeds_card
-from getbit_env.benchmark.tasks import Bound, settings_of
+from getbit_env.benchmark.tasks import Bound, settings_of, truth_of
 from getbit_env.command_line import add_running_arguments, interruptible, need, no_bar, progress_of
 from getbit_env.core.files import InUseError, owned, write_json, write_text
 from getbit_env.core.provenance import provenance
+from getbit_env.game_registry import find_variant
 
 OUTPUT = Path("runs/benchmark")
 
@@ -68,9 +69,17 @@ class Bench:
         file = self.file(settings)
         if (kept := kept_result(file, settings)) is not None:
             return kept
-        result = play_task(
-            agent, task, self.budget, truth=self.truth, bound=self.bound, threads=self.threads, progress=self.progress
-        )
+        played = {**settings, "truth": False, "lower_bound": False}
+        if (
+            self.truth and (kept := kept_result(self.file(played), played)) is not None
+        ):  # the tables are played, the truth is not known
+            variant, loaded = find_variant(task), load_agent(agent)
+            truth = truth_of(agent, loaded, variant, self.budget, True, self.bound, self.threads)
+            result = replace(kept, settings=settings, truth=truth)
+        else:
+            result = play_task(
+                agent, task, self.budget, truth=self.truth, bound=self.bound, threads=self.threads, progress=self.progress
+            )
         if settings_of(agent, task, self.budget, truth=self.truth, bound=self.bound is not None) != settings:
             raise ValueError(f"agent {agent!r} changed while it played {task}; run the command again when it is done")
         write_json(file, result.to_dict())

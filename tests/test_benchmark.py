@@ -236,6 +236,17 @@ def test_a_result_is_kept_until_the_agent_changes(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.usefixtures("tiny")
+def test_the_truth_can_be_added_to_tables_that_are_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = command.Bench(tmp_path, "tiny", truth=False).result("lowest", "4p-memory")
+    monkeypatch.setattr(command, "play_task", None)  # nothing is played any more
+    second = command.Bench(tmp_path, "tiny").result("lowest", "4p-memory")
+    assert second.tables == first.tables
+    assert first.truth.note == "not asked for"
+    assert "no perfect recall" in second.truth.note
+    assert command.Bench(tmp_path, "tiny").result("lowest", "4p-memory") == second
+
+
+@pytest.mark.usefixtures("tiny")
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--tasks", "2p", "sharks-2p-level1", "--budget", "tiny", "--without-truth", "--output", str(tmp_path / "out")]
     assert command.main(["lowest", "highest", *where, "--json"]) == 0
