@@ -70,9 +70,7 @@ class Bench:
         if (kept := kept_result(file, settings)) is not None:
             return kept
         played = {**settings, "truth": False, "lower_bound": False}
-        if (
-            self.truth and (kept := kept_result(self.file(played), played)) is not None
-        ):  # the tables are played, the truth is not known
+        if self.truth and (kept := kept_result(self.file(played), played)) is not None:  # only the truth is missing
             variant, loaded = find_variant(task), load_agent(agent)
             truth = truth_of(agent, loaded, variant, self.budget, True, self.bound, self.threads)
             result = replace(kept, settings=settings, truth=truth)
