@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,6 +95,7 @@ def _of_task(results: Sequence[TaskResult]) -> list[str]:
     lost = [
         one for one in results if one.status is Status.FAILED or (one.status is Status.UNFIT and "is not solved here" in one.reason)
     ]
+    no_path = re.compile(r": there is no .*?;")  # where this machine keeps solutions is nobody's matter
     if lost:
-        lines += ["", *(f"- {one.agent} has no row: {in_cell(one.reason)}" for one in lost)]
+        lines += ["", *(f"- {one.agent} has no row: {in_cell(no_path.sub(';', one.reason))}" for one in lost)]
     return lines
