@@ -1,0 +1,101 @@
+"""The leaderboard, docs/leaderboard.md and .json: `python -m eval.benchmark --leaderboard` writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from getbit_env.agent_registry import shipped_agents
+from getbit_env.benchmark import BUDGETS, PROTOCOL, TASKS, TaskResult
+from getbit_env.benchmark.card import cite, in_cell, shown, table, truth_shown
+from getbit_env.benchmark.protocol import OPPONENTS, SEED
+from getbit_env.benchmark.results import Status
+from getbit_env.core.files import write_json, write_text
+from getbit_env.game_registry import find_game, find_variant
+
+FOLDER = Path(__file__).parent.parent / "docs"
+
+
+def agents(task: str) -> tuple[str, ...]:
+    """Whoever has a row: bots, equilibria and shipped agents; in memory games some of them with perfect recall as well."""
+    named: list[str] = []
+    for game, bots in OPPONENTS.items():
+        named += [*bots, *find_game(game).named_agents]
+    remembering = ("recall:equilibrium", "recall:four_players") if task.endswith("-memory") else ()
+    return (*named, *shipped_agents(), *remembering)
+
+
+def write(results: Sequence[TaskResult], budget: str, about: dict[str, str], folder: Path = FOLDER) -> str:
+    """Write the page and the figures; returns the page."""
+    page = as_page(results, budget, about)
+    figures = {"protocol": PROTOCOL, "budget": budget, "about": about, "results": [one.to_dict() for one in results]}
+    write_json(folder / "leaderboard.json", figures)
+    write_text(folder / "leaderboard.md", page)
+    return page
+
+
+def as_page(results: Sequence[TaskResult], budget: str, about: dict[str, str]) -> str:
+    """The leaderboard of some results."""
+    chosen, tasks = BUDGETS[budget], list(dict.fromkeys(result.task for result in results))
+    left_out = [task for task in TASKS if task not in tasks]
+    lines = [
+        "# Leaderboard",
+        "",
+        f"How strong bots and shipped agents are: {cite(budget)}. [The protocol](benchmark.md) says what is played. "
+        "This page is made by",
+        "",
+        "```sh",
+        about["command"],
+        "```",
+        "",
+        "A row is an agent; the first has most wins in the mean. It plays one seat, one bot plays all others; the wins are means "
+        "over the bots' tables, with 95 % intervals. The worst table is the one with least wins. A mixed table holds different "
+        "bots. Gain is what a best response gains when the agent plays all other seats.",
+        "",
+        f"{chosen.starts:,} starts a table, {chosen.searching_starts:,} where a bot searches, each in all rotations of the seats.",
+    ]
+    if budget == "quick":
+        lines[-1] += " This tells strong from weak, and not much between neighbours. For a paper, use `standard` or `full`."
+    if not any(result.settings["truth"] for result in results):
+        lines += ["", "Gains were not computed for this page (`--without-truth`)."]
+    if left_out:
+        lines += ["", f"Not played for this page: {', '.join(left_out)}."]
+    for task in tasks:
+        mine = [result for result in results if result.task == task]
+        lines += ["", f"## {task}", "", *_of_task(mine)]
+    lines += ["", "## Where this comes from", ""]
+    facts = {**about, "seed of the protocol": str(SEED)}
+    lines.append(table(("", ""), [(f"{key}", f"`{value}`") for key, value in facts.items() if value]))
+    return "\n".join([*lines, ""])
+
+
+def _of_task(results: Sequence[TaskResult]) -> list[str]:
+    played = sorted((one for one in results if one.win is not None), key=lambda one: -one.win.mean if one.win else 0.0)
+    share = 1 / find_variant(results[0].task).players
+    lines = [
+        f"The equal share is {share:.3f}.",
+        "",
+        table(
+            ("agent", "wins", "payoff", "worst wins", "against", "mixed tables", "gain"),
+            [
+                (
+                    one.agent,
+                    shown(one.win),
+                    shown(one.payoff),
+                    shown(one.worst.value if one.worst else None),
+                    one.worst.table if one.worst else "-",
+                    shown(one.mixed_win),
+                    truth_shown(one.truth),
+                )
+                for one in played
+            ],
+        ),
+    ]
+    lost = [
+        one for one in results if one.status is Status.FAILED or (one.status is Status.UNFIT and "is not solved here" in one.reason)
+    ]
+    no_path = re.compile(r": there is no .*?;")  # where this machine keeps solutions is nobody's matter
+    if lost:
+        lines += ["", *(f"- {one.agent} has no row: {in_cell(no_path.sub(';', one.reason))}" for one in lost)]
+    return lines
