@@ -419,7 +419,7 @@ def _infos(trial: _Trial) -> None:
 
 @_demands("agents", "Take an agent that ended out of agents, in the same step (AEC: in its step with None), and nobody else.")
 def _agents(trial: _Trial) -> None:
-    """An agent that ended leaves agents at once and no other does, so that agents is empty right after the last step."""
+    """An agent that ended leaves agents at once, and no other does, so that agents is empty right after the last step."""
     for game in trial.games:
         for step, (before, now) in enumerate(zip(game.kept, game.kept[1:], strict=False), 1):
             if trial.kind is _ParallelGame:
@@ -468,7 +468,7 @@ def _rewards(trial: _Trial) -> None:
 
 @_demands("last_step", "End all that remain in the same way: terminated, or truncated (an agent eliminated just then is both).")
 def _last_step(trial: _Trial) -> None:
-    """In the last step all who remain end alike, since libraries combine the flags of all."""
+    """In the last step all agents that remain end alike, since libraries combine the flags of all."""
     for game in trial.games:
         ends = (m for m in game.kept if m.terminations and all(m.ended(agent) for agent in m.holders))
         last = next(ends, None)  # None: agents went without an end, which another check says
@@ -553,7 +553,7 @@ def _mask_of_terminated(trial: _Trial) -> None:
 
 @_demands("arrays_kept", "Return copies: env.board.copy(), not env.board.")
 def _arrays_kept(trial: _Trial) -> None:
-    """What was handed out is not changed by later steps, or replay buffers fill with the last step."""
+    """Later steps don't change arrays that were returned, or replay buffers fill with the last step."""
     for game in trial.games:
         for step, (given, kept) in enumerate(zip(game.moments, game.kept, strict=True)):
             for name in ("observations", "infos", "state"):
@@ -576,7 +576,7 @@ def _arrays_apart(trial: _Trial) -> None:
 
 @_demands("arrays_owned", "Return copies: normalising an observation in place must not change the game.")
 def _arrays_owned(trial: _Trial) -> None:
-    """Writing into what was handed out changes nothing in the game."""
+    """Writing into arrays that were returned changes nothing in the game."""
     # In AEC the environment may show an agent the same array again until it acts; what it did to that is its own affair.
     fields = _COMPARED if trial.kind is _ParallelGame else ("agents", "rewards", "terminations", "truncations", "state", "last")
     trial.compare(trial.games[0], trial.whole(SEEDS[0], spoil=True), "after writing into arrays that were returned", fields)
@@ -752,7 +752,7 @@ def _refuses_missing(trial: _Trial) -> None:
 
 @_demands("refuses_unknown", _REFUSE, only=_ParallelGame, strict=True)
 def _refuses_unknown(trial: _Trial) -> None:
-    """An action for an agent that there is not is refused with its name."""
+    """An action for an agent that does not exist is refused with its name."""
     game = trial.game()
     _refuses(trial, SEEDS[0], 0, "nobody_99", game.choose(game.env.agents[0]), "an action")
 

@@ -49,7 +49,9 @@ def test_what_the_page_points_to_is_there() -> None:
             assert set(re.findall(r"`(\w+)`", listed)) <= PARALLEL_CHECKS.keys() | AEC_CHECKS.keys()
 
 
-@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=["fixed", "rllib", "conformance"])
+@pytest.mark.parametrize(
+    "code", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=["first", "fixed", "rllib", "conformance"]
+)
 def test_code_of_the_page_runs(code: str) -> None:
     exec(compile(code, "docs/ecosystem.md", "exec"), {})
 

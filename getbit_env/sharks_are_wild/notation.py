@@ -265,7 +265,7 @@ def action_meaning(variant: Variant, action: int) -> str:
         return f"play a Shark at the {ENDS[action - SHARK_AT]} end of the own run (S2.3)"
     if action < DISCARD + variant.kinds:
         name = KIND_NAMES[action - DISCARD]
-        return f"discard {'an' if name == 'Octopus' else 'a'} {name} ({'S3.3' if name == 'Dolphin' else 'S2.1'})"
+        return f"discard {'an' if name in ('8', 'Octopus') else 'a'} {name} ({'S3.3' if name == 'Dolphin' else 'S2.1'})"
     who = ("next player", "player after that", "third player")[(action - STEAL) // 2]
     return f"play an Octopus at the {ENDS[(action - STEAL) % 2]} end of the run of the {who} (S3)"
 
