@@ -40,7 +40,7 @@ def say(text: str) -> None:
 
 
 @dataclass
-class Bench:
+class BenchmarkRun:
     """The benchmark with a folder in which results are kept.
 
     Attributes:
@@ -159,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             need("tqdm")
         for agent in dict.fromkeys(agent for agent, _ in pairs):
             load_agent(agent)
-        bench = Bench(options.output, options.budget, not options.without_truth, bound, options.threads)
+        bench = BenchmarkRun(options.output, options.budget, not options.without_truth, bound, options.threads)
         options.output.mkdir(parents=True, exist_ok=True)
         with owned(options.output, "the benchmark's folder"), interruptible():
             results = play_all(bench, pairs)
@@ -175,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def play_all(bench: Bench, pairs: Sequence[tuple[str, str]]) -> list[TaskResult]:
+def play_all(bench: BenchmarkRun, pairs: Sequence[tuple[str, str]]) -> list[TaskResult]:
     """Agents at tasks, task by task, so that what is computed for a game serves all of them."""
     results = []
 

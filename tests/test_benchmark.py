@@ -222,7 +222,7 @@ def test_a_result_is_kept_until_the_agent_changes(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(command, "play_task", counted)
     run = tmp_path / "run"
     shutil.copytree(SHIPPED / "four_players", run)
-    bench = command.Bench(tmp_path / "out", "tiny", truth=False)
+    bench = command.BenchmarkRun(tmp_path / "out", "tiny", truth=False)
     first = bench.result(str(run), "4p")
     assert bench.result(str(run), "4p") == first
     assert len(played) == 1
@@ -237,13 +237,13 @@ def test_a_result_is_kept_until_the_agent_changes(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.usefixtures("tiny")
 def test_the_truth_can_be_added_to_tables_that_are_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = command.Bench(tmp_path, "tiny", truth=False).result("lowest", "4p-memory")
+    first = command.BenchmarkRun(tmp_path, "tiny", truth=False).result("lowest", "4p-memory")
     monkeypatch.setattr(command, "play_task", None)  # nothing is played any more
-    second = command.Bench(tmp_path, "tiny").result("lowest", "4p-memory")
+    second = command.BenchmarkRun(tmp_path, "tiny").result("lowest", "4p-memory")
     assert second.tables == first.tables
     assert first.truth.note == "not asked for"
     assert "no perfect recall" in second.truth.note
-    assert command.Bench(tmp_path, "tiny").result("lowest", "4p-memory") == second
+    assert command.BenchmarkRun(tmp_path, "tiny").result("lowest", "4p-memory") == second
 
 
 @pytest.mark.usefixtures("tiny")

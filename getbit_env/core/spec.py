@@ -129,17 +129,21 @@ class Engine(Protocol):
     def start(self, begin: NDArray[np.uint8] | None = None, starts: Any = None) -> None:
         """Begin the games for which `begin` is not 0, from these starts, one a game, or from the next one of their streams."""
 
-    def play(self, actions: NDArray[np.int64], active: NDArray[np.uint8] | None = None) -> None:
-        """Play a round, or a decision, of every game that is `active` (`[G]`, by default all) and not over; `actions` `[G, P]`."""
+    def play(self, actions: NDArray[np.int64]) -> None:
+        """Play a round, or a decision, of every game that is not over; `actions` `[G, P]`."""
 
     def observe(self, show: NDArray[np.uint8] | None = None) -> None:
         """Write observations and masks. `show` `[G]` is whom each game is shown to, a `layouts.Show`; all players by default."""
 
-    def observe_as(self, layout: Any) -> NDArray[np.float32]:
-        """The games as seen in another layout of the same game: `[G, P, layout.size]`; all players look on."""
-
     def choosing(self) -> NDArray[np.bool_]:
         """`[G, P]`, the players who choose next."""
+
+
+class SequentialEngine(Engine, Protocol):
+    """The engine of a sequential game, some of whose games can wait."""
+
+    def play(self, actions: NDArray[np.int64], active: NDArray[np.uint8] | None = None) -> None:
+        """Play a decision of every game that is `active` (`[G]`, by default all) and not over; `actions` `[G, P]`."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,8 @@ class GameSpec:
         default_variant: name of the variant that is used where none is named.
         length_unit: what the length of a game is counted in, in the plural.
         parse_variant: reads the name of a variant; raises ValueError for one that it does not know.
-        make_engine: called as `(variant, games, seed=, options=, reward=, **engine options)`.
+        make_engine: called as `(variant, games, seed=, options=, reward=, **engine options)`; of a sequential game it makes a
+            `SequentialEngine`.
         make_layout: called as `(variant, options)`.
         make_env: the PettingZoo environment: a `ParallelEnv` if all decide at once, else an unwrapped `AECEnv`.
         options: the class of the observation's options, a frozen dataclass whose fields all have defaults.
@@ -192,9 +197,9 @@ class GameSpec:
     prefix: str
     default_variant: str
     length_unit: str
-    parse_variant: Callable[[str], Any]
-    make_engine: Callable[..., Any]
-    make_layout: Callable[..., Any]
+    parse_variant: Callable[[str], Variant]
+    make_engine: Callable[..., Engine]
+    make_layout: Callable[..., Layout]
     make_env: Callable[..., Any]
     options: type[Any]
     rewards: type[StrEnum]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from getbit_env.agent_registry import load_opponent
 from getbit_env.core.agent import Agent
 from getbit_env.core.compiled import kernel
 from getbit_env.core.environment import checked_max_cycles
-from getbit_env.core.spec import Dynamics, Layout, Variant
+from getbit_env.core.spec import Dynamics, Layout, SequentialEngine, Variant
 from getbit_env.core.streams import random_bits
 from getbit_env.game_registry import game_of
 
@@ -295,7 +295,7 @@ class SingleAgentBatch:
             reward: `[G]`, of the learner; what it gets is added.
             over: `[G]`, games that are over, or in which nobody is to play; those that end are marked.
         """
-        engine = self.engine
+        engine = cast(SequentialEngine, self.engine)
         waits = ~over
         while True:
             engine.observe(waits.astype(np.uint8))
