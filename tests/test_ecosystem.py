@@ -117,7 +117,8 @@ def test_a_network_plays_by_chance_and_never_illegally() -> None:
 
 def test_the_adapter_for_rllib_keeps_the_contract() -> None:
     found: dict[str, Any] = {}
-    exec(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], found)
+    (block,) = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class ForRLlib" in block)
+    exec(block, found)
 
     def make() -> Any:
         return found["ForRLlib"](getbit_env.parallel_env(players=6, illegal_action="raise"))
