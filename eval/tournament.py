@@ -53,16 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = options.output or Path("runs/tournament") / f"{variant}-starts{options.starts}-seed{options.seed}"
         with interruptible():
             result = _play(options, variant, folder / "tournament.json")
+            ratings = _ratings(result, options.seed)
+            _draw(result, ratings, folder / "tournament.png")
     except (ValueError, InUseError, OSError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
         sys.stderr.write("broken off; the same command goes on from here\n")
         return 130
-    ratings = _ratings(result, options.seed)
-    try:
-        draw(result, ratings, folder / "tournament.png")
-    except OSError as error:
-        sys.stderr.write(f"no picture: {error}\n")
     if options.json:
         rated = {name: rating._asdict() for name, rating in ratings.items()}
         sys.stdout.write(json.dumps({**result.to_dict(), "ratings": rated}) + "\n")
@@ -72,6 +69,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"failed at every table: {', '.join(result.failed)}\n")
         return 1
     return 0
+
+
+def _draw(result: TournamentResult, ratings: dict[str, Rating], file: Path) -> None:
+    """`draw`; results that were played are told also if the picture can't be written."""
+    try:
+        draw(result, ratings, file)
+    except OSError as error:
+        sys.stderr.write(f"no picture: {error}\n")
 
 
 def _play(options: argparse.Namespace, variant: Variant, file: Path) -> TournamentResult:
