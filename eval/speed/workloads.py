@@ -478,9 +478,9 @@ WORKLOADS: dict[str, tuple[str, Callable[[], Block]]] = {
     "Sharks are Wild, 2 players, level 1": ("decisions/s", lambda: sharks_decisions("sharks-2p-level1")),
     "Sharks are Wild, 4 players, level 2": ("decisions/s", lambda: sharks_decisions("sharks-4p-level2")),
     "Sharks are Wild, raw_env, 4 players, level 2, argmax of the mask": ("steps/s", lambda: sharks_loop(4, 2)),
-    "MaskablePPO on nothing": ("frames/s", lambda: training(None)),
-    "MaskablePPO against random": ("frames/s", lambda: training("random")),
-    "MaskablePPO against a frozen 64x64 network": ("frames/s", lambda: training(frozen_network())),
+    "MaskablePPO on nothing": ("steps/s", lambda: training(None)),
+    "MaskablePPO against random": ("steps/s", lambda: training("random")),
+    "MaskablePPO against a frozen 64x64 network": ("steps/s", lambda: training(frozen_network())),
 }
 RATIOS: dict[str, tuple[str, str]] = {
     "engine, 4 players: 2 threads / 1 thread": (

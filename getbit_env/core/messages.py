@@ -33,8 +33,10 @@ def check_array(name: str, given: Any, shape: tuple[int, ...], dtype: Any) -> No
     Raises:
         ValueError: it is something else.
     """
-    if isinstance(given, np.ndarray) and given.shape == shape and np.issubdtype(given.dtype, dtype):
-        return
+    if isinstance(given, np.ndarray) and given.shape == shape:
+        kind = given.dtype.type
+        if kind is dtype or issubclass(kind, dtype):
+            return
     wanted = "whole numbers" if dtype is np.integer else dtype.__name__
     is_so = f"{given.shape} of {given.dtype}" if isinstance(given, np.ndarray) else shown(given)
     raise ValueError(f"{name} is an array {shape} of {wanted}, not {is_so}")

@@ -141,9 +141,10 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
                 `illegal_action="raise"`) illegal. Nothing has happened then.
             TypeError: `actions` is no dict, or an action is not a whole number.
         """
-        self._check_begun("step")
+        if self._played is None:
+            self._check_begun("step")
         agents, asked, seats = self._agents, self._asked, self._seats
-        if not isinstance(actions, Mapping):
+        if actions.__class__ is not dict and not isinstance(actions, Mapping):  # the second question takes long
             raise TypeError(f"actions is a dict with an action for each agent, such as {{'player_0': 2}}, not {shown(actions)}")
         if actions.keys() != set(agents):
             self._refuse_agents(actions)
@@ -164,14 +165,17 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
         observations, infos = self._see(agents)
         finish: list[int] = engine.outcome.finish.ravel().tolist()
         replaced: list[int] = engine.replaced.ravel().tolist()
-        pays, rewards, terminations = self._pays, {}, {}
-        for agent in agents:
-            p = seats[agent]
-            rewards[agent], terminations[agent] = pays[finish[p]], finish[p] > 0
-            if replaced[p]:
-                infos[agent]["illegal_action"] = True
-            if finish[p]:
-                self._placement[p] = infos[agent]["placement"] = finish[p]
+        rewards, terminations = dict.fromkeys(agents, self._pays[0]), dict.fromkeys(agents, False)
+        decided = any(finish)  # in most rounds nobody's fate is, and no card was illegal: no loops then
+        if decided:
+            for agent in agents:
+                place = finish[seats[agent]]
+                if place:
+                    self._placement[seats[agent]] = infos[agent]["placement"] = place
+                    rewards[agent], terminations[agent] = self._pays[place], True
+        if any(replaced):
+            for agent in agents:
+                infos[agent]["illegal_action"] = replaced[seats[agent]] > 0
         if self._limb_reward:
             lost = engine.outcome.bitten.reshape(self.variant.players, -1).sum(axis=1).tolist()
             for agent in agents:
@@ -179,7 +183,7 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
         truncations = dict.fromkeys(agents, self._cut_off)
         if self._cut_off:
             self._agents = []
-        elif any(finish):
+        elif decided:
             self._agents = [agent for agent in agents if not terminations[agent]]
         return observations, rewards, terminations, truncations, infos
 
