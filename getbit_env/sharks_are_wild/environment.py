@@ -203,7 +203,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
             "draw": pile_of(state.draw[0], state.draw_size[0]),
             "discard": pile_of(state.discard[0], state.discard_size[0]),
             "winner": winner,
-            "truncated": self._cut_off or (stage == OVER and winner is None),
+            "truncated": self._cut_off or bool(self._engine.truncated[0]),
             "start": {**self._start},
             "actions": self._played[:],
             "stream": [hex(self._engine.streams[0]), int(self._engine.counters[0])],
@@ -286,11 +286,11 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         """All agents end together; the first to step with None is the one after the agent that decided last."""
         self._see_all()
         finish: list[int] = self._engine.outcome.finish[:, 0].tolist()
-        decided = any(finish)
+        cut_off = self._cut_off or bool(self._engine.truncated[0])
         for agent, p in self._seats.items():
             self.rewards[agent] = self._pays[finish[p]]
             self._cumulative_rewards[agent] = self._cumulative_rewards.get(agent, 0.0) + self.rewards[agent]
-            self.terminations[agent], self.truncations[agent] = decided, not decided
+            self.terminations[agent], self.truncations[agent] = not cut_off, cut_off
             self.infos[agent] = {**self._info(p), "placement": finish[p]}
         last = self._seats[self.agent_selection]
         self.agent_selection = self._names[(last + 1) % self.variant.players]
