@@ -44,9 +44,9 @@ def main() -> None:
         run("train.selfplay", *chosen)
     run("eval.tournament", str(folder), *BOTS, "--starts", str(STARTS), "--output", str(folder / "tournament"))
 
-    agent = str(folder)  # the tables were just played: this only reads them
+    agent = str(folder)  # the matches were just played: this only reads them
     result = play_tournament([agent, *BOTS], starts=STARTS, path=folder / "tournament" / "tournament.json")
-    random, lowest = result.win(agent, "random"), result.win(agent, "lowest")
+    random, lowest = (result.match(agent, name)[agent].win for name in ("random", "lowest"))
     passed = random.mean >= 0.33 and (lowest.low if lowest.low is not None else lowest.mean) > 0.25
     print(f"""
 The agent wins {random} of its games against three random players, and {lowest} against three that play their lowest card;

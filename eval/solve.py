@@ -64,7 +64,7 @@ def get_bit_variant(arguments: argparse.Namespace) -> Variant:
     """
     variant = variant_of(arguments)
     if variant.game != ID:
-        raise ValueError(f"--variant {variant} is one of {game_of(variant)}, and this command is for Get Bit! alone")
+        raise ValueError(f"{variant} is a variant of {game_of(variant)}, and this command is for Get Bit! alone")
     assert isinstance(variant, Variant)
     return variant
 

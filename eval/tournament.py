@@ -16,10 +16,11 @@ from getbit_env.core.files import InUseError, write_whole
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_game, game_ids
 from getbit_env.match.ratings import Rating, rate
-from getbit_env.match.runner import STARTS
-from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_tables, mixed_tables, play_tournament
+from getbit_env.match.runner import STARTS, ForfeitError
+from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_line_ups, mixed_line_ups, play_tournament
 
 NOT_PLAYED = "forfeit*"
+NOT_KNOWN = "-"
 LONGEST_LABEL = 24  # letters; longer ones leave no room for the picture
 
 
@@ -36,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help=f"a bot ({bots}), a trained agent, equilibrium, a run's folder, module:attribute, recall: and one of these",
     )
     add_variant_arguments(parser)
-    parser.add_argument("--starts", type=int, default=STARTS, help="starts a table, each in all rotations (default %(default)s)")
+    parser.add_argument("--starts", type=int, default=STARTS, help="starts a line-up, each in all rotations (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reward", help=f"what finishing places pay: {', '.join(rewards)} (default: the first that the game has)")
-    parser.add_argument("--mixed", type=int, default=MIXED, help="mixed tables at most (default %(default)s)")
+    parser.add_argument("--mixed", type=int, default=MIXED, help="mixed line-ups at most (default %(default)s)")
     parser.add_argument(
         "--time-limit", type=float, default=TIME_LIMIT, help="seconds for one call of an agent (default %(default)s)"
     )
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         sys.stdout.write(report(result, ratings) + f"\n\nResults and picture are in {folder}\n")
     if result.failed:
-        sys.stderr.write(f"failed at every table: {', '.join(result.failed)}\n")
+        sys.stderr.write(f"failed in every line-up: {', '.join(result.failed)}\n")
         return 1
     return 0
 
@@ -80,8 +81,9 @@ def _draw(result: TournamentResult, ratings: dict[str, Rating], file: Path) -> N
 
 
 def _play(options: argparse.Namespace, variant: Variant, file: Path) -> TournamentResult:
-    tables = len(cross_tables(options.agents, variant.players)) + len(mixed_tables(options.agents, variant.players, options.mixed))
-    with nullcontext() if no_bar() else _bar(tables) as bar:
+    players, mixed = variant.players, options.mixed
+    line_ups = len(cross_line_ups(options.agents, players)) + len(mixed_line_ups(options.agents, players, mixed))
+    with nullcontext() if no_bar() else _bar(line_ups) as bar:
         return play_tournament(
             options.agents,
             variant,
@@ -96,20 +98,20 @@ def _play(options: argparse.Namespace, variant: Variant, file: Path) -> Tourname
         )
 
 
-def _bar(tables: int) -> Any:
+def _bar(line_ups: int) -> Any:
     from tqdm import tqdm
 
-    shape = "{percentage:3.0f}% {bar} {n:.1f}/{total} tables, {remaining} left {desc}"
-    return tqdm(total=tables, file=sys.stderr, bar_format=shape)
+    shape = "{percentage:3.0f}% {bar} {n:.1f}/{total} line-ups, {remaining} left {desc}"
+    return tqdm(total=line_ups, file=sys.stderr, bar_format=shape)
 
 
 def _mover(bar: Any) -> Callable[[tuple[str, ...], float], None]:
-    """A function that moves a bar of tables to the sum of the parts that are done; rounding never moves it beyond its end."""
+    """A function that moves a bar of line-ups to the sum of the parts that are done; rounding never moves it beyond its end."""
     done: dict[tuple[str, ...], float] = {}
 
-    def show(table: tuple[str, ...], part: float) -> None:
-        done[table] = part
-        bar.set_description_str(" ".join(table), refresh=False)
+    def show(line_up: tuple[str, ...], part: float) -> None:
+        done[line_up] = part
+        bar.set_description_str(" ".join(line_up), refresh=False)
         bar.update(min(math.fsum(done.values()), bar.total) - bar.n)
         bar.n = round(bar.n, 9)
 
@@ -132,17 +134,17 @@ def report(result: TournamentResult, ratings: dict[str, Rating]) -> str:
     column = max(width, 21)
     games = next((match.games for match in result.matches if match.failure is None), 0)
     rows = [
-        f"{result.settings['variant']}, {games} games a table, all tables from the same starts (seed {result.settings['seed']})",
+        f"{result.settings['variant']}, {games} games a line-up, all from the same starts (seed {result.settings['seed']})",
         f"95 % intervals over starts; the equal share is {share:.3f}",
         "",
         f"Wins of one (row) among {many} x another (column)",
         " " * width + "".join(f"  {name:>{column}}" for name in result.agents),
     ]
     for one in result.agents:
-        cells = ["-" if one == other else _win(result, one, other) for other in result.agents]
+        cells = [_win(result, one, other) for other in result.agents]
         rows.append(f"{one:{width}}" + "".join(f"  {cell:>{column}}" for cell in cells))
     if result.mixed:
-        rows += ["", "Mixed tables: wins and mean payoff of a seat"]
+        rows += ["", "Mixed line-ups: wins and mean payoff of a seat"]
         for match in result.mixed:
             rows.append(", ".join(f"{name} x{s.seats}" if s.seats > 1 else name for name, s in match.standings.items()))
             if match.failure:
@@ -157,7 +159,7 @@ def report(result: TournamentResult, ratings: dict[str, Rating]) -> str:
         rows += [f"{name:{width}}  {r.mu:6.2f}  {r.error:5.2f}" for name, r in ratings.items()]
     failures = [match for match in result.matches if match.failure]
     if failures:
-        rows += ["", "* Forfeits: an agent failed, and nothing was played. The ratings leave these tables out"]
+        rows += ["", "* Forfeits: an agent failed, and nothing was played. The ratings leave these line-ups out"]
         rows += [f"{m.failure.agent} at {', '.join(m.line_up)}: {m.failure.reason}" for m in failures if m.failure]
     if result.settings["unchecked"]:
         rows += ["", f"Code, whose changes a resumed tournament can't notice in full: {', '.join(result.settings['unchecked'])}"]
@@ -165,7 +167,11 @@ def report(result: TournamentResult, ratings: dict[str, Rating]) -> str:
 
 
 def _win(result: TournamentResult, one: str, many: str) -> str:
-    return NOT_PLAYED if result.match(one, many).failure else str(result.win(one, many))
+    try:
+        win = result.win(one, many)
+    except ForfeitError:
+        return NOT_PLAYED
+    return NOT_KNOWN if win is None else str(win)
 
 
 def draw(result: TournamentResult, ratings: dict[str, Rating], file: Path) -> None:
@@ -218,12 +224,13 @@ def _plain(name: str) -> str:
 
 
 def _cell(result: TournamentResult, one: str, many: str) -> tuple[float, str]:
-    """Mean and text of a cell; no number where nothing was played."""
-    if one == many:
-        return math.nan, "-"
-    if result.match(one, many).failure:
+    """Mean and text of a cell; no number where an agent failed, or where a win of an agent among its like is not known."""
+    try:
+        win = result.win(one, many)
+    except ForfeitError:
         return math.nan, NOT_PLAYED.rstrip("*")
-    win = result.win(one, many)
+    if win is None:
+        return math.nan, NOT_KNOWN
     text = f"{win.mean:.3f}"
     return win.mean, text if win.low is None or win.high is None else f"{text}\n±{(win.high - win.low) / 2:.3f}"
 

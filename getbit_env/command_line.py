@@ -8,13 +8,15 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from getbit_env.game_registry import find_variant
 from getbit_env.get_bit.variants import ThreePlayerEnding, choose_variant
+from getbit_env.sharks_are_wild.variants import READINGS
+from getbit_env.sharks_are_wild.variants import Variant as SharksVariant
 
 EXTRAS = {  # the extra that brings a package
     "stable_baselines3": "sb3",
@@ -26,7 +28,9 @@ EXTRAS = {  # the extra that brings a package
     "openskill": "ratings",
     "pygame": "render",
 }
-VARIANT_OPTIONS = ("players", "memory", "half_limbs", "pick_up_at", "three_player_ending")
+GET_BIT_OPTIONS = ("memory", "half_limbs", "pick_up_at", "three_player_ending")
+SHARKS_OPTIONS = ("level", *READINGS)  # any of them says that the game is Sharks are Wild
+VARIANT_OPTIONS = ("players", *GET_BIT_OPTIONS, *SHARKS_OPTIONS)
 
 
 def need(*packages: str) -> None:
@@ -44,13 +48,26 @@ def need(*packages: str) -> None:
 def add_variant_arguments(parser: argparse.ArgumentParser, players: int = 4) -> None:
     """Add the options that name a variant, which `variant_of` reads."""
     parser.set_defaults(players_by_default=players)
-    parser.add_argument("--players", type=int, help=f"Get Bit! for so many players, 2 to 7 (default {players})")
+    parser.add_argument(
+        "--players",
+        type=int,
+        help=f"Get Bit! for so many players, 2 to 7; with --level Sharks are Wild, 2 to 4 (default {players})",
+    )
     parser.add_argument("--memory", action="store_true", default=None, help="the memory game: tables lie face down")
     parser.add_argument("--half-limbs", action="store_true", default=None, help="the longer game: eight bites put a robot out")
     parser.add_argument("--pick-up-at", type=int, choices=(1, 2), help="a hand of so many cards takes its table back (default 2)")
     parser.add_argument(
         "--three-player-ending", choices=[str(ending) for ending in ThreePlayerEnding], help="who wins among three (G6.3)"
     )
+    parser.add_argument("--level", type=int, choices=(1, 2), help="Sharks are Wild, at level one or two")
+    readings = {
+        "octopus_on_top": "a stolen card that is not used lies below the Octopus (S3.1)",
+        "must_block": "a victim who has a Dolphin blocks (S3)",
+        "may_decline": "a thief may discard a stolen card that fits (S3.1)",
+        "early_shuffle": "the discard pile is turned over as soon as the draw pile runs out (S2.5)",
+    }
+    for name in READINGS:
+        parser.add_argument(_flag(name), action="store_true", default=None, help=f"Sharks are Wild: {readings[name]}")
     parser.add_argument("--variant", help="any variant of any game by its name, such as 4p-memory, in place of the options above")
 
 
@@ -61,13 +78,29 @@ def variant_of(arguments: argparse.Namespace) -> Any:
         ValueError: there is no such game, or they name two.
     """
     asked = {name: getattr(arguments, name) for name in VARIANT_OPTIONS if getattr(arguments, name) is not None}
-    if arguments.variant is None:
-        return choose_variant(None, **{"players": arguments.players_by_default, **asked})
-    variant = find_variant(arguments.variant)
-    if asked and asked != {"players": variant.players}:
-        said = " ".join(f"--{name.replace('_', '-')}" for name in asked)
-        raise ValueError(f"--variant {arguments.variant} already says what {said} would; give one or the other")
-    return variant
+    if arguments.variant is not None:
+        variant = find_variant(arguments.variant)
+        if asked and asked != {"players": variant.players}:
+            raise ValueError(f"--variant {arguments.variant} already says what {_flags(asked)} would; give one or the other")
+        return variant
+    options = {"players": arguments.players_by_default, **asked}
+    of_sharks = [name for name in SHARKS_OPTIONS if name in asked]
+    if not of_sharks:
+        return choose_variant(None, **options)
+    if of_get_bit := [name for name in GET_BIT_OPTIONS if name in asked]:
+        raise ValueError(f"{_flags(of_sharks)} is about Sharks are Wild, and {_flags(of_get_bit)} about Get Bit!")
+    if "level" not in asked:
+        raise ValueError(f"{_flags(of_sharks)} is about Sharks are Wild: say --level 1 or --level 2 as well")
+    return SharksVariant(**options)
+
+
+def _flag(name: str) -> str:
+    """An option as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _flags(names: Iterable[str]) -> str:
+    return " ".join(map(_flag, names))
 
 
 def add_running_arguments(parser: argparse.ArgumentParser) -> None:

@@ -37,6 +37,12 @@ def variant_named(*arguments: str, players: int = 4) -> str:
         (["--variant", "5p-memory"], "5p-memory"),
         (["--variant", "5p", "--players", "5"], "5p"),
         (["--variant", "sharks-2p-level2"], "sharks-2p-level2"),
+        (["--level", "1"], "sharks-4p-level1"),
+        (["--level", "2", "--players", "3"], "sharks-3p-level2"),
+        (
+            ["--level", "2", "--players", "2", "--octopus-on-top", "--must-block", "--may-decline", "--early-shuffle"],
+            "sharks-2p-level2-octopusontop-mustblock-maydecline-earlyshuffle",
+        ),
     ],
 )
 def test_options_name_a_variant(arguments: list[str], name: str) -> None:
@@ -54,6 +60,11 @@ def test_each_command_has_its_own_number_of_players() -> None:
         (["--variant", "4p", "--memory"], "--variant 4p already says what --memory would; give one or the other"),
         (["--variant", "4p", "--players", "5"], "--variant 4p already says what --players would"),
         (["--variant", "sharks-2p-level2", "--half-limbs"], "already says what --half-limbs would"),
+        (["--variant", "sharks-2p-level2", "--must-block"], "already says what --must-block would"),
+        (["--level", "2", "--memory"], "--level is about Sharks are Wild, and --memory about Get Bit!"),
+        (["--may-decline"], "--may-decline is about Sharks are Wild: say --level 1 or --level 2 as well"),
+        (["--level", "1", "--must-block"], "must_block is about Octopus and Dolphin cards"),
+        (["--level", "2", "--players", "6"], "players is 2 to 4, not 6"),
         (["--variant", "chess"], "chess"),
         (["--players", "9"], "9"),
     ],

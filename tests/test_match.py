@@ -330,7 +330,7 @@ def test_a_forfeit_can_not_be_read_as_a_result() -> None:
     assert played.require_played() is played
     assert played[0] is played["counter"]
     assert played[1] is played["random"]
-    with pytest.raises(KeyError, match="no agent 'bad' at this table; there are counter, random"):
+    with pytest.raises(KeyError, match="no agent 'bad' in this line-up; there are counter, random"):
         played["bad"]
 
 

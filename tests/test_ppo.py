@@ -17,6 +17,7 @@ from getbit_env.get_bit.observations import Layout
 from train.ppo import (
     ActorCritic,
     Collector,
+    Collectors,
     Config,
     Learner,
     Samples,
@@ -70,12 +71,29 @@ def test_advantages_by_hand() -> None:
     assert advantage.tolist() == [-0.25 + 0.25, 0.25 + 0.25, -0.5, 0.25 + 0.25, 0.5, 0.5, 0.5, 0.125]
 
 
+def test_lengths_are_not_those_of_the_games_that_end_first() -> None:
+    """Nobody learns here, so that every rollout is as long in the mean."""
+    config = dataclasses.replace(TINY, variant="7p-half", n_envs=64, n_steps=45, exploring_starts=0.0)
+    games = Collectors(config)
+    model, told = ActorCritic(games.layout, [8]), list[list[int]]()
+    for seed in range(2):  # two legs: what was pending at the end of the first is dropped
+        games.begin(np.random.SeedSequence(seed))
+        for _ in range(3):
+            games.collect(model, map)
+            told.append(games.lengths)
+    assert [bool(lengths) for lengths in told] == [False, True, True] * 2
+    assert min(map(min, filter(None, told))) >= config.played.least_rounds
+    means = [float(np.mean(lengths)) for lengths in told if lengths]
+    assert max(means) - min(means) < 1
+    assert len(told[1]) >= 64, "all that began, also those that took longest"
+
+
 def test_every_seat_that_had_a_choice_is_a_sample_and_no_other() -> None:
     config = dataclasses.replace(TINY, variant="4p-1l", n_steps=30, exploring_starts=0.0)
     collector = Collector(config, 16)
     collector.begin(np.random.SeedSequence(0))
     model = ActorCritic(collector.layout, [8])
-    samples, _ = collector.collect(model)
+    samples, _ = collector.collect(model, 3)
     # Played again, round by round, from the actions.
     engine = Engine(config.played, 16)
     engine.seed(np.random.SeedSequence(0).spawn(3)[0])
@@ -99,7 +117,9 @@ def test_every_seat_that_had_a_choice_is_a_sample_and_no_other() -> None:
         engine.start(engine.outcome.over)
     assert at == len(samples.seat)
     assert len(lengths) > 16
-    assert lengths == collector.lengths
+    assert lengths == [rounds for _, rounds in collector.lengths]
+    assert [began for began, _ in collector.lengths[:16]] == [0] * 16, "the first game of each had begun before"
+    assert {began for began, _ in collector.lengths[16:]} == {3}
     with torch.no_grad():
         seen, legal = torch.from_numpy(samples.seen).float(), torch.from_numpy(samples.legal) > 0
         log_p = model.policy(seen).masked_fill(~legal, -torch.inf).log_softmax(1)

@@ -1,4 +1,4 @@
-"""Tournaments: which tables, saved as they go, taken up again, and the command."""
+"""Tournaments: which line-ups, saved as they go, taken up again, and the command."""
 
 import importlib.util
 import json
@@ -17,8 +17,8 @@ from getbit_env.exact import BestResponse
 from getbit_env.exact.positions import Positions
 from getbit_env.get_bit.bots import Highest
 from getbit_env.get_bit.observations import Layout
-from getbit_env.match import ForfeitError, MatchResult, play_match, play_tournament, rate
-from getbit_env.match.tournament import cross_tables, mixed_tables
+from getbit_env.match import Estimate, ForfeitError, MatchResult, play_match, play_tournament, rate
+from getbit_env.match.tournament import cross_line_ups, mixed_line_ups
 from getbit_env.network import POLICY_FILE, NetworkAgent, save_network
 from getbit_env.sharks_are_wild.bots import BOTS
 
@@ -42,24 +42,24 @@ class Broken(Highest):
         raise OSError("no board")
 
 
-def test_cross_tables() -> None:
-    assert cross_tables("ab", 2) == [("a", "b")]
-    assert cross_tables("abc", 2) == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert cross_tables("ab", 4) == [("a", "b", "b", "b"), ("b", "a", "a", "a")]
+def test_cross_line_ups() -> None:
+    assert cross_line_ups("ab", 2) == [("a", "b")]
+    assert cross_line_ups("abc", 2) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert cross_line_ups("ab", 4) == [("a", "b", "b", "b"), ("b", "a", "a", "a")]
 
 
-def test_mixed_tables() -> None:
-    assert mixed_tables("ab", 2) == []  # all that there are is one against one
-    assert mixed_tables("ab", 3) == []  # two of one and one of the other: one against many
-    assert mixed_tables("ab", 4) == [tuple("aabb")]
-    assert mixed_tables("abc", 3) == [tuple("abc")]
-    assert mixed_tables("abc", 4) == [tuple("aabc"), tuple("abbc"), tuple("abcc")]
-    assert mixed_tables("cab", 4) == [tuple("ccab"), tuple("caab"), tuple("cabb")]
-    assert len(mixed_tables("abcdef", 4)) == 15
-    some = mixed_tables("abcdefgh", 4, most=20, seed=1)
+def test_mixed_line_ups() -> None:
+    assert mixed_line_ups("ab", 2) == []  # all that there are is one against one
+    assert mixed_line_ups("ab", 3) == []  # two of one and one of the other: one against many
+    assert mixed_line_ups("ab", 4) == [tuple("aabb")]
+    assert mixed_line_ups("abc", 3) == [tuple("abc")]
+    assert mixed_line_ups("abc", 4) == [tuple("aabc"), tuple("abbc"), tuple("abcc")]
+    assert mixed_line_ups("cab", 4) == [tuple("ccab"), tuple("caab"), tuple("cabb")]
+    assert len(mixed_line_ups("abcdef", 4)) == 15
+    some = mixed_line_ups("abcdefgh", 4, most=20, seed=1)
     assert len(set(some)) == 20
-    assert set(some) < set(mixed_tables("abcdefgh", 4, most=70))
-    assert some == mixed_tables("abcdefgh", 4, most=20, seed=1) != mixed_tables("abcdefgh", 4, most=20, seed=2)
+    assert set(some) < set(mixed_line_ups("abcdefgh", 4, most=70))
+    assert some == mixed_line_ups("abcdefgh", 4, most=20, seed=1) != mixed_line_ups("abcdefgh", 4, most=20, seed=2)
 
 
 def test_a_tournament_is_its_matches() -> None:
@@ -68,13 +68,41 @@ def test_a_tournament_is_its_matches() -> None:
     assert [match.line_up for match in result.mixed] == [("random", "counter", "lowest")]
     assert result.match("counter", "lowest") == play_match(["counter", "lowest", "lowest"], "3p-1r", starts=60, seed=4)
     assert result.win("counter", "lowest") == result.match("counter", "lowest")["counter"].win
-    for name in result.agents:  # among its like an agent does not always win its equal share: games can be drawn
-        with pytest.raises(KeyError, match=f"no table of '{name}' among 2 x '{name}'"):
-            result.win(name, name)
-    with pytest.raises(KeyError, match="no table of 'highest' among 2 x 'lowest'"):
+    for name in ("counter", "stranger"):
+        with pytest.raises(KeyError, match=f"no line-up of '{name}' among 2 x '{name}'"):
+            result.match(name, name)
+    with pytest.raises(KeyError, match="no line-up of 'stranger' among 2 x 'stranger'"):
+        result.win("stranger", "stranger")
+    with pytest.raises(KeyError, match="no line-up of 'highest' among 2 x 'lowest'"):
         result.match("highest", "lowest")
     two = play_tournament(["random", "counter"], "2p", starts=24)
-    assert two.win("random", "counter").mean + two.win("counter", "random").mean == pytest.approx(1)
+    wins = [two.win("random", "counter"), two.win("counter", "random")]
+    assert sum(win.mean for win in wins if win) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("variant", "agents", "known"),
+    [("2p", ["random", "counter"], True), ("sharks-2p-level2-12turns", ["sharks-random", "sharks-greedy"], False)],
+)
+def test_an_agent_among_its_like_wins_its_equal_share_only_where_each_game_is_won(
+    variant: str, agents: list[str], known: bool, tmp_path: Path
+) -> None:
+    """Sharks are Wild can end undecided: there nobody knows without playing, and the report says so."""
+    result = play_tournament(agents, variant, starts=24)
+    played = {name: play_match([name, name], variant, starts=240)[name].win for name in agents}
+    text = [line.split() for line in command.report(result, {}).splitlines()[5:7]]
+    for k, name in enumerate(agents):
+        assert text[k][0] == name
+        if known:
+            assert result.win(name, name) == Estimate(0.5)
+            assert played[name].mean == 0.5
+            assert "0.500" in text[k]
+        else:
+            assert result.win(name, name) is None
+            assert played[name].mean < 0.4
+            assert "-" in text[k]
+    command.draw(result, {}, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 5_000
 
 
 def test_a_broken_off_tournament_goes_on(tmp_path: Path) -> None:
@@ -82,13 +110,13 @@ def test_a_broken_off_tournament_goes_on(tmp_path: Path) -> None:
     whole = play_tournament(names, "4p", own={"mine": Highest()}, starts=24)
     path = tmp_path / "deep" / "file.json"
 
-    def break_off(table: tuple[str, ...], part: float) -> None:
-        if table == ("random", "lowest", "lowest", "lowest") and part == 1.0:
+    def break_off(line_up: tuple[str, ...], part: float) -> None:
+        if line_up == ("random", "lowest", "lowest", "lowest") and part == 1.0:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         play_tournament(names, "4p", own=own, starts=24, path=path, progress=break_off)
-    assert own["mine"].matches == 3  # of its seven tables
+    assert own["mine"].matches == 3  # of its seven line-ups
     assert len(json.loads(path.read_text())["matches"]) == 4
     assert [file.name for file in path.parent.iterdir() if file.name != ".file.json.lock"] == ["file.json"]
 
@@ -100,7 +128,7 @@ def test_a_broken_off_tournament_goes_on(tmp_path: Path) -> None:
     assert json.loads(path.read_text()) == json.loads(json.dumps(resumed.to_dict()))
 
     more = play_tournament([*names, "counter"], "4p", own=own, starts=24, path=path, mixed=0)
-    assert own["mine"].matches == 9, "only tables with the newcomer are played"
+    assert own["mine"].matches == 9, "only line-ups with the newcomer are played"
     fewer = play_tournament(["random", "lowest"], "4p", starts=24, path=path, mixed=0)
     assert fewer.match("random", "lowest") == more.match("random", "lowest")
     assert len(json.loads(path.read_text())["matches"]) == 15, "those of others are kept"
@@ -219,17 +247,21 @@ def test_failures_lose_and_the_tournament_goes_on(tmp_path: Path) -> None:
         m.line_up for m in result.matches if "broken" in m.line_up
     }
     assert all(m.failure.agent == "broken" for m in result.matches if m.failure)
+    with pytest.raises(ForfeitError, match="broken failed in all of its line-ups"):
+        result.win("broken", "broken")
     for one, many in (("broken", "random"), ("random", "broken")):
         with pytest.raises(ForfeitError, match=r"was not played: broken failed \(OSError: no board"):
             result.win(one, many)
     assert result.failed == ("broken",)
-    assert result.win("random", "lowest").low is not None
+    win = result.win("random", "lowest")
+    assert win
+    assert win.low is not None
     assert set(rate(result.matches)) == {"random", "lowest"}
     text = command.report(result, rate(result.matches))
     assert "broken at broken, random, random, random: OSError: no board" in text
     table = [line.split() for line in text.splitlines()[5:8]]
-    assert table[0] == ["broken", "-", "forfeit*", "forfeit*"]
-    assert table[1][:3] == ["random", "forfeit*", "-"]
+    assert table[0] == ["broken", "forfeit*", "forfeit*", "forfeit*"]
+    assert table[1][:3] == ["random", "forfeit*", "0.250"]
     command.draw(result, rate(result.matches), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
     repaired = play_tournament(names, "4p", own={"broken": Highest()}, starts=24, path=path)
@@ -317,7 +349,7 @@ def test_the_bar_ends_where_all_is_done(
     monkeypatch.setattr(command, "no_bar", lambda: False)
     code, _, err = run(capsys, "random", "lowest", "highest", "--players", "3", "--starts", "2500", "--output", str(tmp_path))
     assert code == 0
-    assert "7.0/7 tables" in err
+    assert "7.0/7 line-ups" in err
     assert "-00" not in err
     bar = type("Bar", (), {"n": 0, "total": 3, "set_description_str": lambda *_, **__: None})()
     bar.update = lambda more: setattr(bar, "n", bar.n + more)
@@ -352,7 +384,7 @@ def test_an_agent_that_fails_everywhere_is_no_success(
     )
     code, out, err = run(capsys, "leaving:Agent", "random", "lowest", "--players", "3", "--starts", "24", "--output", str(tmp_path))
     assert code == 1
-    assert err == "failed at every table: leaving:Agent\n"
+    assert err == "failed in every line-up: leaving:Agent\n"
     assert "leaving:Agent at leaving:Agent, random, random: SystemExit: 0" in out
 
 

@@ -12,6 +12,7 @@ to a reference, its own past: KL regularisation is what makes policy gradients a
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from getbit_env.get_bit import ID
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
 from getbit_env.network import NetworkAgent
+from getbit_env.single_agent.cohorts import Cohorts
 from train import run
 from train.recipe import CommonConfig, Recipe, option
 
@@ -281,14 +283,16 @@ class Collector:
 
     Attributes:
         layout: of the observations.
-        lengths: rounds of the games that ended in the last rollout.
+        began: `[G]`, the rollout in which each game began, as `collect` was told.
+        lengths: rollout and rounds of the games that ended in the last rollout.
     """
 
     def __init__(self, config: Config, games: int) -> None:
         self.config, players = config, config.played.players
         self.engine = Engine(config.played, games, options=config.observed, reward=str(config.reward))
         self.layout = self.engine.layout
-        self.lengths: list[int] = []
+        self.began = np.zeros(games, np.int64)
+        self.lengths: list[tuple[int, int]] = []
         self._samples = new_samples(games * players * (config.n_steps + 1), self.layout)
         self._seen = np.zeros((games * players, self.layout.size), np.float32)
         self._actions = np.zeros((games, players), np.int64)
@@ -333,8 +337,12 @@ class Collector:
         return torch.from_numpy(self._seen[: end - start]), stop, explored
 
     @torch.no_grad()
-    def collect(self, model: ActorCritic) -> tuple[Samples, NDArray[np.float32]]:
+    def collect(self, model: ActorCritic, rollout: int) -> tuple[Samples, NDArray[np.float32]]:
         """Play T rounds.
+
+        Args:
+            model: what plays.
+            rollout: number of this rollout.
 
         Returns:
             The samples, which the next call overwrites, and their advantages `[M]`.
@@ -353,7 +361,9 @@ class Collector:
             engine.play(self._actions)
             outcome = engine.outcome
             _note(outcome.reward, outcome.finish, samples, start, stop)
-            self.lengths += engine.state.rounds[outcome.over > 0].tolist()
+            over = outcome.over > 0
+            self.lengths += zip(self.began[over].tolist(), engine.state.rounds[over].tolist(), strict=True)
+            self.began[over] = rollout
             self._start(outcome.over)
         seen, end, _ = self._observe(stop)
         ahead = np.zeros(self._actions.size, np.float32)
@@ -365,22 +375,38 @@ class Collector:
 
 
 class Collectors:
-    """All games of a run, in shares."""
+    """All games of a run, in shares.
+
+    Attributes:
+        lengths: rounds of the games of those rollouts whose last game ended in the last rollout (`Cohorts` says why).
+    """
 
     def __init__(self, config: Config) -> None:
         shares = -(-config.n_envs // SHARE)
         edges = [config.n_envs * k // shares for k in range(shares + 1)]
         self.each = [Collector(config, b - a) for a, b in pairwise(edges)]
         self.layout = self.each[0].layout
+        self.lengths: list[int] = []
+        self._cohorts: Cohorts[int] = Cohorts()
+        self._all_new = True
 
     def begin(self, seed: np.random.SeedSequence) -> None:
         """Begin all games anew."""
         for collector, child in zip(self.each, seed.spawn(len(self.each)), strict=True):
             collector.begin(child)
+        self._cohorts, self._all_new = Cohorts(), True
 
     def collect(self, model: ActorCritic, together: Together) -> tuple[Samples, NDArray[np.float32]]:
         """Play T rounds of all: samples and advantages `[M]`."""
-        collected = list(together(lambda collector: collector.collect(model), self.each))
+        rollout = self._cohorts.begin()
+        if self._all_new:
+            for collector in self.each:
+                collector.began[:] = rollout
+            self._all_new = False
+        collected = list(together(lambda collector: collector.collect(model, rollout), self.each))
+        for number, rounds in (ended for collector in self.each for ended in collector.lengths):
+            self._cohorts.add(number, rounds)
+        self.lengths = self._cohorts.end(Counter(number for collector in self.each for number in collector.began.tolist()))
         samples = Samples(*map(np.concatenate, zip(*(samples for samples, _ in collected), strict=True)))
         return samples, np.concatenate([advantage for _, advantage in collected])
 
@@ -594,7 +620,7 @@ class SelfPlayPPO:
         self.timesteps += len(advantage)
         self.rollouts += 1
         self.learner.move_reference(self.rollouts)
-        lengths = [rounds for collector in self.games.each for rounds in collector.lengths]
+        lengths = self.games.lengths
         return {**logged, "length": float(np.mean(lengths)) if lengths else float("nan")}
 
     def agent(self) -> NetworkAgent:

@@ -43,7 +43,10 @@ class Variant(Protocol):
         """Short name, which `GameSpec.parse_variant` reads."""
 
     def reward_of_finish(self, reward: str) -> NDArray[np.float64]:
-        """What each finishing place pays: `[players + 1]` float64; entry 0 is for a draw, or a fate that is undecided."""
+        """What each finishing place pays: `[players + 1]` float64; entry 0 is for players without one.
+
+        Players who tie share what the places that they fill pay (`core.finish.rewards_of_finish`).
+        """
 
 
 class Layout(Protocol):
@@ -71,11 +74,11 @@ class Outcome(Protocol):
 
     @property
     def finish(self) -> NDArray[np.uint8]:
-        """`[P, G]`, the finishing place (1 = winner) of a player whose fate was decided just now; else 0."""
+        """`[P, G]`, the finishing place (1 = winner) of a player whose fate was decided just now; else 0. Players can tie."""
 
     @property
     def over(self) -> NDArray[np.uint8]:
-        """`[G]`, 1 = the game has just ended."""
+        """`[G]`, 1 = the game has just ended, by its rules or by a limit (`Engine.truncated`)."""
 
     @property
     def reward(self) -> NDArray[np.float32]:
@@ -118,6 +121,14 @@ class Engine(Protocol):
     @property
     def counters(self) -> NDArray[np.uint64]:
         """`[G]`, how many numbers each stream has given."""
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """`[G]`, the games that are over because a limit cut them off, such as a number of turns.
+
+        Learning bootstraps from the last position of such a game. Every other game that is over ended by its rules: it is
+        terminated, also where it is a draw in which nobody has a finishing place.
+        """
 
     @property
     def lengths(self) -> NDArray[np.integer[Any]]:
@@ -182,6 +193,8 @@ class GameSpec:
             with the players moved on by one seat, so that everybody has every place.
         bots: makers of agents that need no training, by name.
         default_opponents: the bots that an agent is judged against unless others are named.
+        can_end_undecided: whether games can end without anybody in the first place, as where a limit cuts them off. Where they
+            can't, the wins of a game add up to 1.
         statistics: what matches count beside wins and places.
         named_agents: other agents by name, each as the text `module:attribute` of what makes it.
         agent_files: what loads an agent from a file, by the ending of its name, likewise.
@@ -207,6 +220,7 @@ class GameSpec:
     rotated_starts: Callable[[Any, int, int, int, bool], Any]
     bots: Mapping[str, Callable[[], Agent]]
     default_opponents: tuple[str, ...]
+    can_end_undecided: bool = False
     statistics: tuple[Statistic, ...] = ()
     named_agents: Mapping[str, str] = field(default_factory=dict)
     agent_files: Mapping[str, str] = field(default_factory=dict)

@@ -145,6 +145,11 @@ class Engine:
         self.counters[:] = 0
 
     @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """`[G]`, all False: games end by their rules alone."""
+        return np.zeros(self.size, np.bool_)
+
+    @property
     def lengths(self) -> NDArray[np.uint8]:
         """Rounds that each game has taken so far, `[G]`."""
         return self.state.rounds

@@ -188,15 +188,15 @@ def _by_start(
     # The agent has a name of its own: among its like, its seat is still the first one alone.
     alone = "the compared agent"
     own = ((alone, load_agent(seats[0])),)
-    table = LineUp((alone, *seats[1:]), own, variant, seed, starts, reward, None)
+    seated = LineUp((alone, *seats[1:]), own, variant, seed, starts, reward, None)
     parts = []
-    for chunk in range(math.ceil(table.starts / table.starts_per_chunk)):
-        played = table.play(chunk)
+    for chunk in range(math.ceil(seated.starts / seated.starts_per_chunk)):
+        played = seated.play(chunk)
         if isinstance(played, Failure):
             name = seats[0] if played.agent == alone else played.agent
             raise ForfeitError(f"the comparison on {variant} was not played: {name} failed ({played.reason})")
         parts.append(np.stack([played.win[0], played.payoff[0]]))
-    return np.concatenate(parts, axis=1), table.starts, table.exact
+    return np.concatenate(parts, axis=1), seated.starts, seated.exact
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def cross_play(
         agents: names, or folders of runs.
         variant: the game, or its name.
         starts: see `play_match`.
-        seed: see `play_match`; all tables play the same starts.
+        seed: see `play_match`; all line-ups play the same starts.
 
     Raises:
         ValueError: there are fewer than two agents, or one stands twice; or see `play_match`.

@@ -23,7 +23,7 @@ class Rating(NamedTuple):
         mu: mean over the shuffled orders of the games.
         sigma: what the model calls its deviation. It is a parameter of its updates, not the error of `mu`, which is far smaller.
         error: standard error of `mu`, from how much it differs between the orders. It covers which games were drawn, and their
-            order. It does not cover the starts: all tables of a tournament play those of one seed.
+            order. It does not cover the starts: all line-ups of a tournament play those of one seed.
     """
 
     mu: float

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from getbit_env.agent_registry import check_agents, load_agent, text_of
 from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.choices import choice
+from getbit_env.core.finish import rewards_of_finish, wins_of_finish
 from getbit_env.core.spec import Engine, GameSpec, Variant
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.match.rows import collect, hand_out
@@ -63,9 +64,10 @@ class Standing:
 
     Attributes:
         seats: how many of the seats were its own.
-        win: share of the games that a seat wins, mean over its seats; the equal share is 1 / players.
-        payoff: mean reward of a game; the equal share is 0.
-        places: `[players]`, part of its games finished first, second, ...
+        win: share of the games that a seat wins, mean over its seats; the equal share is 1 / players. Seats that tie for the first
+            place share the win. A game in which nobody has a place, as one that a limit cut off, is won by nobody.
+        payoff: mean reward of a game; the equal share is 0. Seats that tie share what the places that they fill pay.
+        places: `[players]`, part of its games finished first, second, ... A place that is shared counts for all who share it.
         statistics: what the game counts beside that, by name: means of a game.
     """
 
@@ -132,7 +134,7 @@ class MatchResult:
         standings = self.require_played().standings
         name = self.line_up[agent] if isinstance(agent, int) else agent
         if name not in standings:
-            raise KeyError(f"no agent {name!r} at this table; there are {', '.join(standings)}")
+            raise KeyError(f"no agent {name!r} in this line-up; there are {', '.join(standings)}")
         return standings[name]
 
     def __str__(self) -> str:
@@ -219,19 +221,19 @@ def play_match(
     check_settings(starts, seed, time_limit)
     own = tuple((agents or {}).items())
     seats = tuple(text_of(one) if isinstance(one, os.PathLike) else one for one in line_up)
-    table = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit)
-    chunks = range(math.ceil(table.starts / table.starts_per_chunk))
+    seated = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit)
+    chunks = range(math.ceil(seated.starts / seated.starts_per_chunk))
     played: Iterable[_Chunk | Failure] = (
-        map(table.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, table.arguments), chunks)
+        map(seated.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, seated.arguments), chunks)
     )
     done: list[_Chunk] = []
     for chunk in played:
         if isinstance(chunk, Failure):
-            return table.forfeit(chunk)
+            return seated.forfeit(chunk)
         done.append(chunk)
         if on_chunk is not None:
-            on_chunk(min(len(done) * table.starts_per_chunk, table.starts), table.starts)
-    return table.result(done)
+            on_chunk(min(len(done) * seated.starts_per_chunk, seated.starts), seated.starts)
+    return seated.result(done)
 
 
 def check_settings(starts: int, seed: int, time_limit: float | None) -> None:
@@ -352,7 +354,7 @@ class LineUp:
         """Play the starts of a chunk in all rotations."""
         starts = self._rotations(chunk)
         games, players = len(starts), self._variant.players
-        eyes, tables = self._sit_down(games)
+        eyes, all_seats = self._sit_down(games)
         engine = eyes[0].engine
         finish = np.zeros((players, games), np.uint8)
         running = np.ones(games, np.uint8)
@@ -361,19 +363,19 @@ class LineUp:
         for each in eyes:
             each.engine.start(None, starts)
         try:
-            for number, table in enumerate(tables):
+            for number, own in enumerate(all_seats):
                 seeds = np.random.SeedSequence((self._seed, 1, chunk, number)).generate_state(1)
-                everywhere = np.ones(games * len(table.seats), bool)
-                self._call(number, partial(table.agent.reset, table.engine.layout, everywhere, int(seeds[0])))
+                everywhere = np.ones(games * len(own.seats), bool)
+                self._call(number, partial(own.agent.reset, own.engine.layout, everywhere, int(seeds[0])))
             while running.any():
                 for each in eyes:
                     each.look(seeing)
-                for number, table in enumerate(tables):
-                    self._act(number, table, actions)
+                for number, own in enumerate(all_seats):
+                    self._act(number, own, actions)
                 for each in eyes:
                     each.engine.play(actions)
                 if np.logical_and(engine.replaced, running[:, None]).any():
-                    self._refuse(tables, engine.replaced & running[:, None], actions)
+                    self._refuse(all_seats, engine.replaced & running[:, None], actions)
                 finish += engine.outcome.finish
                 seeing[:] = running
                 running &= ~engine.outcome.over & 1
@@ -390,7 +392,7 @@ class LineUp:
 
     def _sit_down(self, games: int) -> tuple[list[_Eyes], list[_Seats]]:
         """Give the agents their rows: those that want to see the same share an engine."""
-        eyes, tables = [], {}
+        eyes, all_seats = [], {}
         for options in dict.fromkeys(self._wishes):
             engine = self._engines.get((games, options))
             if engine is None:
@@ -398,29 +400,29 @@ class LineUp:
             alike = [number for number, wish in enumerate(self._wishes) if wish == options]
             eyes.append(_Eyes(engine, [self._seats[number] for number in alike]))
             for number, rows in zip(alike, eyes[-1].rows, strict=True):
-                tables[number] = _Seats(self._agents[number], np.array(self._seats[number]), engine, *rows)
-        return eyes, [tables[number] for number in range(len(self._agents))]
+                all_seats[number] = _Seats(self._agents[number], np.array(self._seats[number]), engine, *rows)
+        return eyes, [all_seats[number] for number in range(len(self._agents))]
 
-    def _act(self, number: int, table: _Seats, actions: NDArray[np.int64]) -> None:
+    def _act(self, number: int, own: _Seats, actions: NDArray[np.int64]) -> None:
         """Ask an agent for the actions of its seats, into `actions`."""
-        seen, most = table.engine.observation, self._variant.actions
-        rows = len(table.observation)
-        chosen: Any = self._call(number, partial(table.agent.act, table.observation, table.action_mask))
+        seen, most = own.engine.observation, self._variant.actions
+        rows = len(own.observation)
+        chosen: Any = self._call(number, partial(own.agent.act, own.observation, own.action_mask))
         if not isinstance(chosen, np.ndarray) or chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
             what = f"{chosen.dtype} {list(chosen.shape)}" if isinstance(chosen, np.ndarray) else f"{type(chosen).__name__}"
             nan = " with NaN" if what.startswith("float") and np.isnan(chosen).any() else ""
             raise _AgentError(self.names[number], f"act gave {what}{nan} for {rows} rows, not int64 [{rows}]")
         chosen = np.ascontiguousarray(chosen, np.int64)
-        if collect(chosen, table.seats, most, actions):
-            live = seen[:, table.seats].any(axis=2).ravel()
+        if collect(chosen, own.seats, most, actions):
+            live = seen[:, own.seats].any(axis=2).ravel()
             wrong = chosen[live & ((chosen < 0) | (chosen >= most))]
             if wrong.size:
                 raise _AgentError(self.names[number], f"act gave {wrong[0]}, actions are 0 to {most - 1}")
 
-    def _refuse(self, tables: list[_Seats], illegal: NDArray[np.uint8], actions: NDArray[np.int64]) -> None:
+    def _refuse(self, all_seats: list[_Seats], illegal: NDArray[np.uint8], actions: NDArray[np.int64]) -> None:
         game, seat = (int(i[0]) for i in np.nonzero(illegal))
-        number = next(n for n, table in enumerate(tables) if seat in table.seats)
-        mask = tables[number].engine.action_mask[game, seat]
+        number = next(n for n, own in enumerate(all_seats) if seat in own.seats)
+        mask = all_seats[number].engine.action_mask[game, seat]
         raise _AgentError(
             self.names[number],
             f"act gave the illegal action {actions[game, seat]} where {', '.join(map(str, np.flatnonzero(mask)))} were legal",
@@ -448,7 +450,9 @@ class LineUp:
     def _add_up(self, finish: NDArray[np.uint8], engine: Engine) -> _Chunk:
         """What agents did in games that are over, with these finishing places, `[P, G]`."""
         players = len(finish)
-        won, paid = (finish == 1).astype(np.float64), self._pays[finish]
+        won, paid = wins_of_finish(finish), rewards_of_finish(finish, self._pays)
+        if not self._game.can_end_undecided and not (finish == 1).any(axis=0).all():
+            raise ValueError(f"a game of {self._variant} ended without a winner, which the GameSpec of {self._game} says can't be")
         win, payoff = (
             np.array([values[seats].reshape(len(seats), -1, players).mean(axis=(0, 2)) for seats in self._seats])
             for values in (won, paid)

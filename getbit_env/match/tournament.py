@@ -1,8 +1,8 @@
-"""A tournament: every ordered pair of agents as one against many, and mixed tables; saved as it goes, so that it can go on.
+"""A tournament: every ordered pair of agents as one against many, and mixed line-ups; saved as it goes, so that it can go on.
 
-All tables play the starts of one seed. So two tables differ by the agents and not by the luck of the starts, which makes them
-easier to compare. But agents that these starts favour are favoured at every table: intervals of several tables do not miss
-independently, and neither intervals nor ratings say what another seed would change in all tables together. Where a variant has no
+All line-ups play the starts of one seed. So two of them differ by the agents and not by the luck of the starts, which makes them
+easier to compare. But agents that these starts favour are favoured in every line-up: intervals of several line-ups do not miss
+independently, and neither intervals nor ratings say what another seed would change in all of them together. Where a variant has no
 more starts than are played, every start is played, and the seed decides about the agents alone.
 """
 
@@ -25,7 +25,7 @@ from getbit_env.core.agent import Agent
 from getbit_env.core.files import owned, write_json
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_variant, game_of
-from getbit_env.match.runner import STARTS, MatchResult, check_settings, chosen_reward, play_match
+from getbit_env.match.runner import STARTS, ForfeitError, MatchResult, check_settings, chosen_reward, play_match
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__
 
@@ -41,10 +41,10 @@ class TournamentResult:
 
     Attributes:
         agents: names, in the order given.
-        players: at a table.
+        players: in a line-up.
         settings: what the results depend on, beside the line-ups. `contents` are digests of what agents play from, by name.
             `unchecked` are names of agents that are code: a change in what they import or read is not noticed.
-        matches: a result a table, one-against-many tables first.
+        matches: a result a line-up, those of one against many first.
     """
 
     agents: tuple[str, ...]
@@ -53,35 +53,43 @@ class TournamentResult:
     matches: tuple[MatchResult, ...]
 
     def match(self, one: str, many: str) -> MatchResult:
-        """The table of `one` among `players - 1` times `many`.
+        """The match of `one` among `players - 1` times `many`.
 
         Raises:
-            KeyError: no such table was played. An agent among copies of itself never is.
+            KeyError: no such line-up was played. An agent among copies of itself never is.
         """
         for match in self.matches:
             if sorted(match.line_up) == sorted([one] + [many] * (self.players - 1)):
                 return match
-        raise KeyError(f"no table of {one!r} among {self.players - 1} x {many!r}")
+        raise KeyError(f"no line-up of {one!r} among {self.players - 1} x {many!r}")
 
-    def win(self, one: str, many: str) -> Estimate:
+    def win(self, one: str, many: str) -> Estimate | None:
         """How often `one` wins among `players - 1` times `many`.
 
+        An agent among copies of itself is not played. Where each game is one win, it wins 1 / players, since every seat plays every
+        start from every place. Where a game can end undecided (`GameSpec.can_end_undecided`), nobody knows: None.
+
         Raises:
-            KeyError: no such table was played.
-            ForfeitError: an agent failed at it.
+            KeyError: no such line-up was played.
+            ForfeitError: an agent failed in it, or `one` is `many` and failed in all of its line-ups.
         """
-        return self.match(one, many)[one].win
+        if one != many or one not in self.agents:
+            return self.match(one, many)[one].win
+        if one in self.failed:
+            raise ForfeitError(f"{one} failed in all of its line-ups")
+        undecided = game_of(find_variant(self.settings["variant"])).can_end_undecided
+        return None if undecided else Estimate(1 / self.players)
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The agents that failed at every table at which they sat, if they sat at any."""
+        """The agents that failed in every line-up in which they sat, if they sat in any."""
         sat = {name for match in self.matches for name in match.line_up}
         played = {name for match in self.matches for name in match.line_up if match.failure is None or match.failure.agent != name}
         return tuple(sorted(sat - played))
 
     @property
     def mixed(self) -> tuple[MatchResult, ...]:
-        """The tables that are not one against many."""
+        """The line-ups that are not one against many."""
         return tuple(match for match in self.matches if max(map(match.line_up.count, match.line_up)) < self.players - 1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,18 +102,18 @@ class TournamentResult:
         }
 
 
-def cross_tables(agents: Sequence[str], players: int) -> list[tuple[str, ...]]:
+def cross_line_ups(agents: Sequence[str], players: int) -> list[tuple[str, ...]]:
     """One against many, for every ordered pair; with two players every pair once."""
     pairs = itertools.permutations(agents, 2) if players > 2 else itertools.combinations(agents, 2)
     return [(one, *[many] * (players - 1)) for one, many in pairs]
 
 
-def mixed_tables(agents: Sequence[str], players: int, most: int = MIXED, seed: int = 0) -> list[tuple[str, ...]]:
-    """Tables of agents that are as different as their number allows, all of them or `most` that are drawn from the seed."""
+def mixed_line_ups(agents: Sequence[str], players: int, most: int = MIXED, seed: int = 0) -> list[tuple[str, ...]]:
+    """Line-ups of agents that are as different as their number allows, all of them or `most` that are drawn from the seed."""
     often, rest = divmod(players, len(agents))
-    tables = [tuple(sorted([*agents] * often + [*some], key=agents.index)) for some in itertools.combinations(agents, rest)]
-    tables = [table for table in tables if max(map(table.count, table)) < players - 1]
-    return tables if len(tables) <= most else sorted(random.Random(seed).sample(tables, most), key=tables.index)
+    line_ups = [tuple(sorted([*agents] * often + [*some], key=agents.index)) for some in itertools.combinations(agents, rest)]
+    line_ups = [line_up for line_up in line_ups if max(map(line_up.count, line_up)) < players - 1]
+    return line_ups if len(line_ups) <= most else sorted(random.Random(seed).sample(line_ups, most), key=line_ups.index)
 
 
 def play_tournament(
@@ -129,14 +137,14 @@ def play_tournament(
         variant: the game, or its name.
         own: agents by name.
         starts: see `play_match`.
-        seed: see `play_match`; all tables play the same starts.
+        seed: see `play_match`; all line-ups play the same starts.
         reward: see `play_match`.
-        mixed: how many tables at most that are not one against many.
+        mixed: how many line-ups at most that are not one against many.
         time_limit: see `play_match`.
-        processes: how many play, each a table at a time; the result is the same for any number. `own` must be picklable then.
-        path: a JSON file in which results are saved as they come. If it is there already, tables that it holds are not played
-            again, unless an agent failed at them; those of other agents are kept. A file `.NAME.lock` beside it keeps it to one
-            tournament at a time.
+        processes: how many play, each a line-up at a time; the result is the same for any number. `own` must be picklable then.
+        path: a JSON file in which results are saved as they come. If it is there already, line-ups that it holds are not
+            played again, unless an agent failed in them; those of other agents are kept. A file `.NAME.lock` beside it keeps
+            it to one tournament at a time.
         progress: called with a line-up and the part of its starts that is done.
 
     Returns:
@@ -169,53 +177,53 @@ def play_tournament(
     play = partial(
         play_match, variant=chosen, agents=own, starts=starts, seed=seed, reward=settings["reward"], time_limit=time_limit
     )
-    tables = cross_tables(names, chosen.players) + mixed_tables(names, chosen.players, mixed, seed)
+    line_ups = cross_line_ups(names, chosen.players) + mixed_line_ups(names, chosen.players, mixed, seed)
     if path is None:
-        saved = _play_tables(tables, {}, play, processes, progress)
+        saved = _play_line_ups(line_ups, {}, play, processes, progress)
     else:
         file = Path(path)
         with owned(file, "the tournament"):
             saved = _load(file, settings) if file.exists() else {}
 
             def save(matches: Mapping[tuple[str, ...], MatchResult]) -> None:
-                order = [t for t in tables if t in matches] + [t for t in matches if t not in tables]
+                order = [t for t in line_ups if t in matches] + [t for t in matches if t not in line_ups]
                 write_json(file, TournamentResult(names, chosen.players, settings, tuple(matches[t] for t in order)).to_dict())
 
-            saved = _play_tables(tables, saved, play, processes, progress, save)
-    return TournamentResult(names, chosen.players, settings, tuple(saved[table] for table in tables))
+            saved = _play_line_ups(line_ups, saved, play, processes, progress, save)
+    return TournamentResult(names, chosen.players, settings, tuple(saved[line_up] for line_up in line_ups))
 
 
-def _play_tables(
-    tables: Sequence[tuple[str, ...]],
+def _play_line_ups(
+    line_ups: Sequence[tuple[str, ...]],
     saved: dict[tuple[str, ...], MatchResult],
     play: Callable[..., MatchResult],
     processes: int,
     progress: Progress | None,
     save: Callable[[Mapping[tuple[str, ...], MatchResult]], None] | None = None,
 ) -> dict[tuple[str, ...], MatchResult]:
-    """Play the tables that are not saved yet, or at which an agent failed, and save each when it is done."""
-    todo = [table for table in tables if table not in saved or saved[table].failure]
+    """Play the line-ups that are not saved yet, or in which an agent failed, and save each when it is done."""
+    todo = [line_up for line_up in line_ups if line_up not in saved or saved[line_up].failure]
 
-    def tell(table: tuple[str, ...], done: int, of: int) -> None:
+    def tell(line_up: tuple[str, ...], done: int, of: int) -> None:
         if progress is not None and done < of:  # it is done when it is saved
-            progress(table, done / of)
+            progress(line_up, done / of)
 
-    def keep(table: tuple[str, ...], match: MatchResult) -> None:
-        saved[table] = match
+    def keep(line_up: tuple[str, ...], match: MatchResult) -> None:
+        saved[line_up] = match
         if save is not None:
             save(saved)
         if progress is not None:
-            progress(table, 1.0)
+            progress(line_up, 1.0)
 
-    for table in tables:
-        if table not in todo and progress is not None:
-            progress(table, 1.0)
+    for line_up in line_ups:
+        if line_up not in todo and progress is not None:
+            progress(line_up, 1.0)
     if processes == 1:
-        for table in todo:
-            keep(table, play(table, on_chunk=partial(tell, table)))
+        for line_up in todo:
+            keep(line_up, play(line_up, on_chunk=partial(tell, line_up)))
     else:
         with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-            futures = {pool.submit(play, table): table for table in todo}
+            futures = {pool.submit(play, line_up): line_up for line_up in todo}
             try:
                 for future in as_completed(futures):
                     keep(futures[future], future.result())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from getbit_env.core.choices import choice
 from getbit_env.game_registry import game_of
 from getbit_env.match import MatchResult, play_match
 from getbit_env.network import Layers, NetworkAgent, load_network, save_network
+from getbit_env.single_agent.cohorts import Cohorts
 
 # Probabilities of an exported policy and of the model may differ by so much. Single precision gives about 1e-6; what was left out
 # by mistake gives far more.
@@ -185,7 +186,15 @@ SAMPLING: dict[PastSampling, Callable[[Sequence[Past], np.random.Generator], Pas
     PastSampling.UNIFORM: _uniform,
     PastSampling.PRIORITISED: _prioritised,
 }
-LATEST, EARLIER = "latest", "earlier"  # names of the learner itself in `OpponentPool.results`
+LATEST = "latest"  # name of the learner itself in `OpponentPool.results`
+
+
+class _GameResult(NamedTuple):
+    """What came of a game of the learner."""
+
+    opponents: str  # their name
+    win: float
+    length: int  # decisions of the learner
 
 
 class OpponentPool(BaseCallback):
@@ -194,9 +203,10 @@ class OpponentPool(BaseCallback):
     Attributes:
         past: the past selves, the oldest first.
         rollouts: how many there were.
-        results: of the last rollout, wins (1.0 or 0.0) of the learner by the name of the opponents. Opponents are left out
-            if none of their games came to its end in it: only losses would be known of them.
-        lengths: of the last rollout, decisions of the learner in its games.
+        results: wins of the learner (1.0, 0.0, or a share of a shared first place) by the name of the opponents, in the games of
+            those earlier rollouts whose last game ended in the last rollout (`Cohorts` says why). Empty where no rollout is
+            complete yet.
+        lengths: decisions of the learner in the same games.
     """
 
     model: Any  # SB3 types it as the base of all algorithms
@@ -248,8 +258,8 @@ class OpponentPool(BaseCallback):
         self.rollouts = 0
         self.results: dict[str, list[float]] = defaultdict(list)
         self.lengths: list[int] = []
-        self._over: Counter[str] = Counter()  # games that came to their end in this rollout, by the name of the opponents
-        self._sits: dict[int, str] = {}  # name of the opponents of this number
+        self._cohorts: Cohorts[_GameResult] = Cohorts()
+        self._sits: dict[int, tuple[int, str]] = {}  # of the opponents of this number: their rollout, as `Cohorts` counts, and name
         self._seated = False
 
     def seat_opponents(self) -> None:
@@ -266,8 +276,9 @@ class OpponentPool(BaseCallback):
         bots = list((self._bots or {}).items())
         chosen += [bots[int(rng.integers(len(bots)))] for _ in range(self.bot_groups)]
         numbers = self.model.env.env_method("set_opponent_groups", [agent for _, agent in chosen], indices=[0])[0]
-        known = {number: name for number, name in self._sits.items() if number >= numbers[0] - 8 * self.opponent_groups}
-        self._sits = known | dict(zip(numbers, (name for name, _ in chosen), strict=True))
+        rollout = self._cohorts.begin()
+        self._sits = {number: sits for number, sits in self._sits.items() if sits[0] in self._cohorts.awaited}
+        self._sits |= {number: (rollout, name) for number, (name, _) in zip(numbers, chosen, strict=True)}
 
     def state(self) -> dict[str, Any]:
         """Where the pool is, for JSON; the weights of past selves are in its folder."""
@@ -298,7 +309,7 @@ class OpponentPool(BaseCallback):
         Raises:
             ValueError: the name is that of the learner or of a past self.
         """
-        if name in (LATEST, EARLIER) or name.isdecimal():
+        if name == LATEST or name.isdecimal():
             raise ValueError(
                 f"a bot of a pool can't be called {name!r}, as the learner or a past self is; write ./{name} for a folder"
             )
@@ -321,21 +332,21 @@ class OpponentPool(BaseCallback):
         self._seated = False
         self.results.clear()
         self.lengths.clear()
-        self._over.clear()
 
     def _on_step(self) -> bool:
         infos = self.locals["infos"]
         for game in np.flatnonzero(self.locals["dones"]):
             result = infos[game]["game"]
-            name = self._sits.get(result["opponents"], EARLIER)
-            self.results[name].append(result["win"])
-            self._over[name] += result["placement"] <= 2  # places 1 and 2, and 0 of a draw, are known at the end alone
-            self.lengths.append(result["length"])
+            if result["opponents"] in self._sits:  # else others than those of this pool began the game
+                rollout, name = self._sits[result["opponents"]]
+                self._cohorts.add(rollout, _GameResult(name, result["win"], result["length"]))
         return True
 
     def _on_rollout_end(self) -> None:
-        for name in [name for name in self.results if not self._over[name]]:
-            del self.results[name]
+        playing = Counter(self._sits[number][0] for number in self.model.env.get_attr("opponents") if number in self._sits)
+        for result in self._cohorts.end(playing):
+            self.results[result.opponents].append(result.win)
+            self.lengths.append(result.length)
         for past in self.past:
             wins = self.results.get(past.name)
             if wins:

@@ -31,7 +31,8 @@ class SingleAgentVecEnv(VecEnv):
 
     - `terminal_observation` and `TimeLimit.truncated`;
     - `episode` with `r` (sum of rewards), `l` (decisions of the learner) and `t` (seconds since this object was made);
-    - `game` with `win` (1.0 or 0.0), `placement` (finishing place, 0 if there is none), `length` (decisions of the learner) and
+    - `game` with `win` (1.0 or 0.0, or a share of 1.0 if the learner shares the first place), `placement` (finishing place, 0 if
+      there is none), `length` (decisions of the learner) and
       `opponents` (the number that `set_opponents` or `set_opponent_groups` gave to those that played it). `VecMonitor` puts its own
       `episode` in place of that above, and leaves `game` alone.
 
@@ -123,15 +124,16 @@ class SingleAgentVecEnv(VecEnv):
             step.total.tolist(),
             step.length.tolist(),
             step.placement.tolist(),
+            step.win.tolist(),
             step.group.tolist(),
             strict=True,
         )
-        for k, (game, cut, total, length, placement, group) in enumerate(ended):
+        for k, (game, cut, total, length, placement, win, group) in enumerate(ended):
             infos[game] = {
                 "terminal_observation": step.final_observation[k],
                 "TimeLimit.truncated": cut,
                 "episode": {"r": total, "l": length, "t": now},
-                "game": {"win": float(placement == 1), "placement": placement, "length": length, "opponents": group},
+                "game": {"win": win, "placement": placement, "length": length, "opponents": group},
             }
         return self.batch.observation, step.reward, step.terminated | step.truncated, infos
 
@@ -162,7 +164,8 @@ class SingleAgentVecEnv(VecEnv):
         """Do nothing: the games hold no resources."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of each game: `seat`, `action_masks`, what `set_attr` set, or an attribute of this object.
+        """An attribute of each game: `seat`, `opponents` (the number of those that play it now, as in `info["game"]`),
+        `action_masks`, what `set_attr` set, or an attribute of this object.
 
         Raises:
             AttributeError: there is none of that name.
@@ -170,8 +173,9 @@ class SingleAgentVecEnv(VecEnv):
         games = list(self._get_indices(indices))
         if attr_name in self._attributes:
             return [self._attributes[attr_name][g] for g in games]
-        if attr_name == "seat":
-            return [int(self.batch.seat[g]) for g in games]
+        if attr_name in ("seat", "opponents"):
+            of_games = self.batch.seat if attr_name == "seat" else self.batch.group
+            return [int(of_games[g]) for g in games]
         if attr_name in ("max_cycles", "variant"):
             return [getattr(self.batch, attr_name) for _ in games]
         if attr_name in ("action_masks", "layout", "set_opponents", "set_opponent_groups"):

@@ -201,6 +201,13 @@ class Engine:
         return observation
 
     @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """`[G]`: the turn limit cut the game off (S4)."""
+        state = self.state
+        cut: NDArray[np.bool_] = (state.stage == OVER) & (state.turns > 0) & (state.coins < self.variant.coins).all(axis=1)
+        return cut
+
+    @property
     def lengths(self) -> NDArray[np.int32]:
         """Turns that each game has taken so far, `[G]`."""
         return self.state.turns

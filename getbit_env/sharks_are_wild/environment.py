@@ -23,11 +23,11 @@ from getbit_env.core.snapshots import check_origin, check_position, read_count, 
 from getbit_env.sharks_are_wild.engine import Deal, Engine, check_deal
 from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, cards_text, parse_cards, pile_of, run_of
 from getbit_env.sharks_are_wild.observations import Layout, Options
-from getbit_env.sharks_are_wild.rules import BLOCK, DRAW, OVER, actor
+from getbit_env.sharks_are_wild.rules import BLOCK, DRAW, OVER, STOLEN, actor
 from getbit_env.sharks_are_wild.variants import ID, Reward, Variant, parse_variant
 
-STAGES = ("draw", "play", "block", "over")
-MOST_STEPS_OF_A_TURN = 3  # draw, play, block
+STAGES = ("draw", "play", "block", "over", "stolen")
+MOST_STEPS_OF_A_TURN = 4  # draw, play, block, and what becomes of a stolen card
 
 
 class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
@@ -37,6 +37,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
     | --- | --- |
     | agents | `player_0` ... `player_{players-1}` |
     | steps | two a turn: which pile to draw from, and what to do with a card; one more for a robbed player: whether to block |
+    | | with `may_decline` one more for the thief: what becomes of a stolen card |
     | actions | one `Discrete` space for all of them; `notation.action_table(variant)` says what each is |
     | observations | `{"observation": float32 [D], "action_mask": int8 [A]}`; the mask of a player with nothing to decide is all 1 |
     | rewards | at the end: the winner +1, every other player -1/(players-1), a draw 0 (S6) |
@@ -173,8 +174,9 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         """The game so far as a plain dict for JSON: everything that there is to know, and what `restore` needs.
 
         Returns:
-            `version`, `variant` (name), `turn` (turns finished), `player` (whose turn it is), `stage` ("draw", "play", "block" or
-            "over"), `grab` (at "block": victim and end, else null), `coins`, `runs`, `hands` and `taken` (of each player; cards are
+            `version`, `variant` (name), `turn` (turns finished), `player` (whose turn it is), `stage` ("draw", "play", "block",
+            "stolen" or "over"), `grab` (at "block" and "stolen": victim and end, else null), `coins`, `runs`, `hands` and `taken`
+            (of each player; cards are
             letters of the notation, `taken` the part of the hand that all know of, S5.1), `draw` and `discard` (the piles from the
             top), `winner` (player or null), `truncated`, `start` (the deal, and how many numbers of the stream it took to be here),
             `actions` (all so far), `stream` (key as a hexadecimal string, numbers drawn).
@@ -193,7 +195,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
             "turn": int(state.turns[0]),
             "player": int(state.player[0]),
             "stage": STAGES[stage],
-            "grab": [int(state.victim[0]), ENDS[state.end[0]]] if stage == BLOCK else None,
+            "grab": [int(state.victim[0]), ENDS[state.end[0]]] if stage in (BLOCK, STOLEN) else None,
             "coins": coins,
             "runs": [run_of(state, 0, p) for p in players],
             "hands": [cards_text(state.hand[0, p]) for p in players],
@@ -201,7 +203,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
             "draw": pile_of(state.draw[0], state.draw_size[0]),
             "discard": pile_of(state.discard[0], state.discard_size[0]),
             "winner": winner,
-            "truncated": self._cut_off or (stage == OVER and winner is None),
+            "truncated": self._cut_off or bool(self._engine.truncated[0]),
             "start": {**self._start},
             "actions": self._played[:],
             "stream": [hex(self._engine.streams[0]), int(self._engine.counters[0])],
@@ -284,11 +286,11 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         """All agents end together; the first to step with None is the one after the agent that decided last."""
         self._see_all()
         finish: list[int] = self._engine.outcome.finish[:, 0].tolist()
-        decided = any(finish)
+        cut_off = self._cut_off or bool(self._engine.truncated[0])
         for agent, p in self._seats.items():
             self.rewards[agent] = self._pays[finish[p]]
             self._cumulative_rewards[agent] = self._cumulative_rewards.get(agent, 0.0) + self.rewards[agent]
-            self.terminations[agent], self.truncations[agent] = decided, not decided
+            self.terminations[agent], self.truncations[agent] = not cut_off, cut_off
             self.infos[agent] = {**self._info(p), "placement": finish[p]}
         last = self._seats[self.agent_selection]
         self.agent_selection = self._names[(last + 1) % self.variant.players]
@@ -327,6 +329,10 @@ def raw_env(
     run: int = 5,
     coins: int = 5,
     turn_limit: int = 500,
+    octopus_on_top: bool = False,
+    must_block: bool = False,
+    may_decline: bool = False,
+    early_shuffle: bool = False,
     illegal_action: IllegalAction | str = IllegalAction.LOWEST,
     variant: Variant | str | None = None,
     max_cycles: int | None = None,
@@ -345,6 +351,11 @@ def raw_env(
         run: cards of a complete run, the starter 5 included.
         coins: coins that win.
         turn_limit: turns after which the game is a draw, truncated with reward 0 (S4).
+        octopus_on_top: another reading of the published rules, as the next three: a stolen card that is not used lies below the
+            Octopus (S3.1).
+        must_block: a victim who has a Dolphin blocks (S3).
+        may_decline: a thief may discard a stolen card that fits (S3.1).
+        early_shuffle: the discard pile is turned over as soon as the draw pile runs out (S2.5).
         illegal_action: "lowest": an illegal action is replaced by the legal one with the lowest number and flagged in the infos;
             "raise": an error.
         variant: a `Variant` or its name, in place of all options above but `illegal_action`.
@@ -359,7 +370,22 @@ def raw_env(
         ValueError: an option has a value that is not allowed, or the options make no game.
         TypeError: there is no option of that name, or `variant` is neither a name nor a variant.
     """
-    named = Variant(players, level, numbers, sharks, octopuses, dolphins, hand, run, coins, turn_limit)
+    named = Variant(
+        players=players,
+        level=level,
+        numbers=numbers,
+        sharks=sharks,
+        octopuses=octopuses,
+        dolphins=dolphins,
+        hand=hand,
+        run=run,
+        coins=coins,
+        turn_limit=turn_limit,
+        octopus_on_top=octopus_on_top,
+        must_block=must_block,
+        may_decline=may_decline,
+        early_shuffle=early_shuffle,
+    )
     if variant is None:
         variant = named
     elif named != Variant(4):

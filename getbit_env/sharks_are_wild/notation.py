@@ -7,9 +7,11 @@ taken from the discard pile stand again behind a star. Which number a Shark of a
     12. B play A2:S56/0138D B0:5/13S7OO*S draw=0448 discard=61
 
 is a position after twelve turns, in which player B has drawn and is to play; piles are written from the top. Instead of `play` it
-can be `draw`, `over`, or `steals A low`: then A is asked whether to block. A game is its variant, its stream with the numbers drawn
-before the first turn, the deal (the cards from the top, and who begins), and a line for every turn with what was decided and the
-position that follows:
+can be `draw`, `over`, or `steals A low`: then A is asked whether to block. In games with `may_decline` it can be `stole A low`:
+then B decides whether the card joins his run or is discarded.
+
+A game is its variant, its stream with the numbers drawn before the first turn, the deal (the cards from the top, and who begins),
+and a line for every turn with what was decided and the position that follows:
 
     sharks-2p-level2 stream 0x5f3a90c1d2e4b687 53
     deal 0S4713... first B
@@ -47,11 +49,14 @@ from getbit_env.sharks_are_wild.rules import (
     SHARK_AT,
     STARTER,
     STEAL,
+    STOLEN,
     Games,
     Outcome,
     Rules,
     actor,
     deal,
+    fits_thief,
+    grabbed_number,
     legal,
     new_games,
     new_outcome,
@@ -68,6 +73,7 @@ _PLAYER = re.compile(
     rf"(?P<name>[A-D])(?P<coins>{_NUMBER}):(?P<run>[0-9S]{{1,10}})/(?P<hand>[0-46-9SOD]{{0,20}})(?:\*(?P<taken>[0-46-9SOD]{{1,20}}))?"
 )
 _STAGES = {DRAW: "draw", PLAY: "play", OVER: "over"}
+_GRABS = {BLOCK: "steals", STOLEN: "stole"}
 
 
 class Game(NamedTuple):
@@ -109,7 +115,7 @@ def pile_of(cards: Any, size: Any) -> str:
 def print_position(variant: Variant, games: Games, game: int = 0) -> str:
     """One position of a batch, in the notation."""
     stage, player = int(games.stage[game]), PLAYERS[games.player[game]]
-    doing = f"steals {PLAYERS[games.victim[game]]} {ENDS[games.end[game]]}" if stage == BLOCK else _STAGES[stage]
+    doing = _STAGES[stage] if stage in _STAGES else f"{_GRABS[stage]} {PLAYERS[games.victim[game]]} {ENDS[games.end[game]]}"
     parts = [f"{games.turns[game]}. {player} {doing}"]
     for p in range(variant.players):
         taken = cards_text(games.taken[game, p])
@@ -131,7 +137,7 @@ def parse_position(variant: Variant, text: str, *, all_cards: bool = True) -> Ga
     Raises:
         ValueError: the text is no position of the variant; the message says what is wrong.
     """
-    head = re.fullmatch(rf"({_NUMBER})\. ([A-D]) (draw|play|over|steals ([A-D]) (low|high)) (.*)", text.strip())
+    head = re.fullmatch(rf"({_NUMBER})\. ([A-D]) (draw|play|over|(steals|stole) ([A-D]) (low|high)) (.*)", text.strip())
     if head is None:
         raise ValueError(
             f"a position begins with turns, player and stage, as in '12. B play' or '12. B steals A low', not {shown(text)}"
@@ -140,10 +146,10 @@ def parse_position(variant: Variant, text: str, *, all_cards: bool = True) -> Ga
         raise ValueError(f"'{head[1]}.': a game of {variant} takes at most {variant.turn_limit} turns")
     games = new_games(variant.rules, 1)
     games.turns[0], games.player[0] = int(head[1]), _player(variant, head[2])
-    games.stage[0] = BLOCK if head[4] else {word: stage for stage, word in _STAGES.items()}[head[3]]
-    tokens = head[6].split()
+    games.stage[0] = {word: stage for stage, word in (_STAGES | _GRABS).items()}[head[4] or head[3]]
+    tokens = head[7].split()
     if len(tokens) != variant.players + 2:
-        raise ValueError(f"a position of {variant} has {variant.players} players, then draw= and discard=; not {shown(head[6])}")
+        raise ValueError(f"a position of {variant} has {variant.players} players, then draw= and discard=; not {shown(head[7])}")
     for p, token in enumerate(tokens[: variant.players]):
         _parse_player(variant, games, p, token)
     for name, token, cards, size in (
@@ -158,12 +164,14 @@ def parse_position(variant: Variant, text: str, *, all_cards: bool = True) -> Ga
         kinds = parse_cards(variant, pile)
         cards[0, : len(kinds)], size[0] = kinds[::-1], len(kinds)
     if head[4]:
-        victim, end = _player(variant, head[4]), ENDS.index(head[5])
+        victim, end = _player(variant, head[5]), ENDS.index(head[6])
         if victim == games.player[0]:
             raise ValueError(f"{shown(text)}: nobody steals from himself")
         if (games.low if end == LOW else games.high)[0, victim] == STARTER:
-            raise ValueError(f"{shown(text)}: at the {ENDS[end]} end of {head[4]} lies the starter 5, which nobody can steal (S3)")
+            raise ValueError(f"{shown(text)}: at the {ENDS[end]} end of {head[5]} lies the starter 5, which nobody can steal (S3)")
         games.victim[0], games.end[0] = victim, end
+        if games.stage[0] == STOLEN and not (variant.may_decline and fits_thief(games, 0, grabbed_number(games, 0))):
+            raise ValueError(f"{shown(text)}: a thief chooses where the game has may_decline and the card fits his run (S3.1)")
     found = np.zeros(len(LETTERS), np.int64)
     for cards, size in ((games.draw, games.draw_size), (games.discard, games.discard_size)):
         np.add.at(found, cards[0, : size[0]], 1)

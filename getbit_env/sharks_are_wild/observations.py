@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from getbit_env.core.compiled import kernel
 from getbit_env.core.layouts import BlockLayout, Show
-from getbit_env.sharks_are_wild.rules import BLOCK, KINDS, OVER, SHARK, STARTER, Games, Rules, actor, kind_of, legal
+from getbit_env.sharks_are_wild.rules import BLOCK, KINDS, OVER, PLAY, SHARK, STARTER, STOLEN, Games, Rules, actor, kind_of, legal
 from getbit_env.sharks_are_wild.variants import KIND_NAMES, Variant
 
 T = TypeVar("T", bound=np.generic)
@@ -91,6 +91,7 @@ class Layout(BlockLayout):
             else "what the viewer knows of its hand: all of the own hand; of other hands the cards openly taken from the discard "
             "pile and still held. Of each kind (order as below) entry j: more than j cards"
         )
+        declines = "or, where it is decided what to do with a card, whose card was stolen " * variant.may_decline
         player_fields = [
             ("coins", variant.coins, "entry j: it has more than j coins"),
             ("low", STARTER - lowest, f"entry j: its run goes down to {STARTER - 1}-j, or lower"),
@@ -109,7 +110,7 @@ class Layout(BlockLayout):
             ("draw_size", variant.cards, "entry j: more than j cards are in the draw pile"),
             ("stage", 3, "one-hot: what is decided: from which pile to draw, what to do with a card, whether to block"),
             ("turn", players, "one-hot: whose turn it is, 0 the viewer, 1 the next player, ..."),
-            ("victim", players, "one-hot: who is asked whether to block (zero if nobody is)"),
+            ("victim", players, f"one-hot: who is asked whether to block {declines}(zero if nobody is)"),
             ("end", 2, "one-hot: the end of that player's run that the Octopus grabs, low or high (zero likewise)"),
         ]
         super().__init__(players, player_fields, game_fields, "the k-th player from the viewer on")
@@ -209,9 +210,11 @@ def _see(view: View, games: Games, g: int, viewer: int, seen: NDArray[np.float32
         seen[at] = 1
     _more_than(seen, view.draw_size, int(games.draw_size[g]), view.draw_entries)
     seen[view.turn + (int(games.player[g]) + view.players - viewer) % view.players] = 1
-    if games.stage[g] != OVER:
+    if games.stage[g] == STOLEN:  # told from PLAY by the victim
+        seen[view.stage + PLAY] = 1
+    elif games.stage[g] != OVER:
         seen[view.stage + int(games.stage[g])] = 1
-    if games.stage[g] == BLOCK:
+    if games.stage[g] == BLOCK or games.stage[g] == STOLEN:
         seen[view.victim + (int(games.victim[g]) + view.players - viewer) % view.players] = 1
         seen[view.end + int(games.end[g])] = 1
 
@@ -263,6 +266,7 @@ def read(view: View, seen: NDArray[np.float32], games: Games, g: int) -> None:
     Of other hands it holds what the viewer knows of them, in `hand` and in `taken`. What the viewer can't know is left: the draw
     pile has its size but whatever cards, the discard pile its cards and its top but whatever order. Turns are not told: 0.
     """
+    grabs = False
     for p in range(view.players):
         at = p * view.block
         games.coins[g, p] = _number(seen, at + view.coins, view.coins_size)
@@ -284,6 +288,7 @@ def read(view: View, seen: NDArray[np.float32], games: Games, g: int) -> None:
             games.player[g] = p
         if seen[view.victim + p] != 0:
             games.victim[g] = p
+            grabs = True
     top = -1
     for kind in range(view.kinds):
         if seen[view.top + kind] != 0:
@@ -304,8 +309,10 @@ def read(view: View, seen: NDArray[np.float32], games: Games, g: int) -> None:
         if seen[view.stage + stage] != 0:
             games.stage[g] = stage
     games.end[g] = seen[view.end + 1] != 0
-    if games.stage[g] != BLOCK:
+    if not grabs:
         games.victim[g] = 0
+    elif games.stage[g] == PLAY:
+        games.stage[g] = STOLEN
     games.turns[g] = 0
 
 

@@ -41,10 +41,16 @@ from getbit_env.sharks_are_wild.notation import (
     run_of,
     start_position,
 )
-from getbit_env.sharks_are_wild.rules import BLOCK, DISCARD, DRAW, OVER, PLAY, SHARK_AT, STARTER, STEAL, Games, actor
+from getbit_env.sharks_are_wild.rules import BLOCK, DISCARD, DRAW, OVER, PLAY, SHARK_AT, STARTER, STEAL, STOLEN, Games, actor
 from getbit_env.sharks_are_wild.variants import Variant
 
-STAGES = {"draw": DRAW, "play": PLAY, "block": BLOCK, "over": OVER}
+STAGES = {"draw": DRAW, "play": PLAY, "block": BLOCK, "over": OVER, "stolen": STOLEN}
+NEXT = {
+    DRAW: "is to draw",
+    PLAY: "is to play or discard a card",
+    BLOCK: "is asked whether to block",
+    STOLEN: "is to play or discard the stolen card",
+}
 CHEST = 18  # coins of the box (S1.1)
 
 
@@ -76,9 +82,12 @@ class Scene(NamedTuple):
             return f"{self.news}: player_{self.winner} wins"
         if self.stage == OVER:
             return f"{self.news}: the game is a draw"
-        who = self.grab[0] if self.grab else self.player
-        next_ = {DRAW: "is to draw", PLAY: "is to play or discard a card", BLOCK: "is asked whether to block"}[self.stage]
-        return f"{self.news}; player_{who} {next_}"
+        return f"{self.news}; player_{self.actor} {NEXT[self.stage]}"
+
+    @property
+    def actor(self) -> int:
+        """The player who decides next."""
+        return self.grab[0] if self.grab is not None and self.stage == BLOCK else self.player
 
 
 def scene_from_snapshot(snapshot: Mapping[str, Any], variant: Variant) -> Scene:
@@ -113,7 +122,7 @@ def _scene(variant: Variant, games: Games, game: int, news: str) -> Scene:
         turn=int(games.turns[game]),
         player=int(games.player[game]),
         stage=stage,
-        grab=(int(games.victim[game]), int(games.end[game])) if stage == BLOCK else None,
+        grab=(int(games.victim[game]), int(games.end[game])) if stage in (BLOCK, STOLEN) else None,
         coins=tuple(games.coins[game].tolist()),
         runs=tuple(run_of(games, game, p) for p in players),
         hands=tuple(cards_text(games.hand[game, p]) for p in players),
@@ -247,7 +256,7 @@ class _Drawing(Paper):
 
     def _player(self, p: int, y: float) -> None:
         scene, color, middle = self._scene, OWNERS[p], y + ROW / 2
-        acts = scene.stage != OVER and p == (scene.grab[0] if scene.grab else scene.player)
+        acts = scene.stage != OVER and p == scene.actor
         back = mix(SEA_HIGH, WHITE, 0.55 if acts else 0.2)
         self._rounded(
             8, y + 4, WIDTH - 16, ROW - 10, 12, mix(GOLD, WHITE, 0.6) if p == scene.winner else back, INK if acts else SLATE

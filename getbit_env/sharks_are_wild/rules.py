@@ -31,6 +31,7 @@ SHARK, OCTOPUS, DOLPHIN = 9, 10, 11  # kinds; before them the numbers: kind n fo
 KINDS = 12
 
 DRAW, PLAY, BLOCK, OVER = 0, 1, 2, 3  # stages: what is decided next, or that the game is over
+STOLEN = 4  # a stage of games with `may_decline` alone: what becomes of a stolen card that fits (S3.1)
 LOW, HIGH = 0, 1  # ends of a run
 
 # Actions. Those of level one come first, so that they have the same numbers in every game.
@@ -54,6 +55,11 @@ class Rules(NamedTuple):
     coins: int  # coins that win (S2.6)
     turn_limit: int  # turns after which a game is a draw (S4)
     deck: NDArray[np.uint8]  # [N] kinds of all cards that are dealt
+    # Other readings of the published rules, 1 = in force:
+    octopus_on_top: int  # a stolen card that is not used lies below the Octopus (S3.1)
+    must_block: int  # a victim who has a Dolphin blocks (S3)
+    may_decline: int  # a thief may discard a stolen card that fits (S3.1)
+    early_shuffle: int  # the discard pile is turned over as soon as the draw pile runs out (S2.5)
 
 
 class Games(NamedTuple):
@@ -70,9 +76,9 @@ class Games(NamedTuple):
     sharks: NDArray[np.int16]  # [G, P] bit n: a Shark stands for the number n in the run
     coins: NDArray[np.uint8]  # [G, P]
     player: NDArray[np.uint8]  # [G] whose turn it is
-    stage: NDArray[np.uint8]  # [G] DRAW, PLAY, BLOCK or OVER
-    victim: NDArray[np.uint8]  # [G] at BLOCK: who is asked
-    end: NDArray[np.uint8]  # [G] at BLOCK: the end of the victim's run that the Octopus grabs, LOW or HIGH
+    stage: NDArray[np.uint8]  # [G] DRAW, PLAY, BLOCK, OVER or STOLEN
+    victim: NDArray[np.uint8]  # [G] at BLOCK and STOLEN: the player whose run the Octopus grabs; at BLOCK the one who is asked
+    end: NDArray[np.uint8]  # [G] at BLOCK and STOLEN: the end of that run, LOW or HIGH
     turns: NDArray[np.int32]  # [G] turns finished
 
 
@@ -227,7 +233,7 @@ def deal(rules: Rules, games: Games, g: int, first: int) -> None:
 
 @inlined
 def _shuffle_in(games: Games, g: int, streams: NDArray[np.uint64], counters: NDArray[np.uint64]) -> None:
-    """S2.5: somebody is about to draw; if the draw pile is empty, the discard pile except its top card becomes a new one."""
+    """S2.5: if the draw pile is empty, the discard pile except its top card becomes a new one."""
     if games.draw_size[g] == 0 and games.discard_size[g] > 1:
         _turn_over(games.draw[g], games.discard[g], int(games.discard_size[g]) - 1, streams, counters, g)
         games.draw_size[g] = games.discard_size[g] - 1
@@ -251,13 +257,15 @@ def _turn_over(
 
 
 @inlined
-def _draw_card(games: Games, g: int, p: int, streams: NDArray[np.uint64], counters: NDArray[np.uint64]) -> bool:
+def _draw_card(rules: Rules, games: Games, g: int, p: int, streams: NDArray[np.uint64], counters: NDArray[np.uint64]) -> bool:
     """A card of the draw pile comes into the hand of `p`; says whether there was one."""
     _shuffle_in(games, g, streams, counters)
     if games.draw_size[g] == 0:
         return False
     games.draw_size[g] -= 1
     games.hand[g, p, games.draw[g, games.draw_size[g]]] += 1
+    if rules.early_shuffle != 0:
+        _shuffle_in(games, g, streams, counters)
     return True
 
 
@@ -302,21 +310,43 @@ def _join_run(rules: Rules, games: Games, g: int, p: int, number: int, shark: bo
 
 
 @inlined
-def _steal(rules: Rules, games: Games, g: int, victim: int, end: int) -> None:
-    """S3.1: the card at that end of the victim's run joins the thief's run if it fits there, else it is discarded."""
+def grabbed_number(games: Games, g: int) -> int:
+    """The number of the card that an Octopus grabs."""
+    victim = int(games.victim[g])
+    return int(games.low[g, victim]) if games.end[g] == LOW else int(games.high[g, victim])
+
+
+@inlined
+def is_shark(games: Games, g: int, p: int, number: int) -> bool:
+    """A Shark stands for this number of the run of `p`."""
+    stands: bool = (games.sharks[g, p] >> number) & 1 != 0
+    return stands
+
+
+@inlined
+def fits_thief(games: Games, g: int, number: int) -> bool:
+    """A stolen card of this number can join the run of the player whose turn it is."""
     thief = int(games.player[g])
-    if end == LOW:
-        number = int(games.low[g, victim])
+    return number == int(games.low[g, thief]) - 1 or number == int(games.high[g, thief]) + 1
+
+
+@inlined
+def _steal(rules: Rules, games: Games, g: int, joins: bool) -> None:
+    """S3.1: the card that the Octopus grabs leaves the victim's run, and joins the thief's run or is discarded."""
+    victim, number = int(games.victim[g]), grabbed_number(games, g)
+    shark = is_shark(games, g, victim, number)
+    if games.end[g] == LOW:
         games.low[g, victim] = number + 1
     else:
-        number = int(games.high[g, victim])
         games.high[g, victim] = number - 1
-    shark = (games.sharks[g, victim] >> number) & 1 != 0
     games.sharks[g, victim] &= ~(1 << number)
-    if number == int(games.low[g, thief]) - 1 or number == int(games.high[g, thief]) + 1:
-        _join_run(rules, games, g, thief, number, shark)
-    else:
-        _on_discard_pile(games, g, SHARK if shark else kind_of(number))
+    if joins:
+        _join_run(rules, games, g, int(games.player[g]), number, shark)
+        return
+    _on_discard_pile(games, g, SHARK if shark else kind_of(number))
+    top = int(games.discard_size[g]) - 1
+    if rules.octopus_on_top != 0 and top > 0:
+        games.discard[g, top - 1], games.discard[g, top] = games.discard[g, top], games.discard[g, top - 1]
 
 
 # --- a decision -------------------------------------------------------------------------------------------------------------
@@ -333,8 +363,14 @@ def legal(rules: Rules, games: Games, g: int) -> int:
         actions = ((games.draw_size[g] > 0) << FROM_DRAW_PILE) | ((games.discard_size[g] > 0) << FROM_DISCARD_PILE)
         return actions if actions != 0 else 1 << PASS
     if stage == BLOCK:
-        actions |= (1 << PASS) | ((games.hand[g, games.victim[g], DOLPHIN] > 0) << BLOCK_IT)
+        can_block = games.hand[g, games.victim[g], DOLPHIN] > 0
+        actions |= (can_block << BLOCK_IT) | ((not can_block or rules.must_block == 0) << PASS)
         return actions
+    if stage == STOLEN:  # the same actions as for a card of the hand
+        number = grabbed_number(games, g)
+        if is_shark(games, g, int(games.victim[g]), number):
+            return (1 << (SHARK_AT + (HIGH if number > STARTER else LOW))) | (1 << (DISCARD + SHARK))
+        return (1 << (NUMBER + kind_of(number))) | (1 << (DISCARD + kind_of(number)))
     hand = games.hand[g, p]
     for kind in range(rules.kinds):
         actions |= (hand[kind] > 0) << (DISCARD + kind)  # S2.7
@@ -360,7 +396,7 @@ def _decide(rules: Rules, games: Games, g: int, action: int, streams: NDArray[np
     p, stage = int(games.player[g]), games.stage[g]
     if stage == DRAW:
         if action == FROM_DRAW_PILE:
-            _draw_card(games, g, p, streams, counters)
+            _draw_card(rules, games, g, p, streams, counters)
         elif action == FROM_DISCARD_PILE:
             games.discard_size[g] -= 1
             kind = games.discard[g, games.discard_size[g]]
@@ -373,9 +409,17 @@ def _decide(rules: Rules, games: Games, g: int, action: int, streams: NDArray[np
         if action == BLOCK_IT:  # S3.2
             _leave_hand(games, g, victim, DOLPHIN)
             _on_discard_pile(games, g, DOLPHIN)
-            _draw_card(games, g, victim, streams, counters)
+            _draw_card(rules, games, g, victim, streams, counters)
         else:
-            _steal(rules, games, g, victim, int(games.end[g]))
+            fits = fits_thief(games, g, grabbed_number(games, g))
+            if fits and rules.may_decline != 0:
+                games.stage[g] = STOLEN
+                return
+            _steal(rules, games, g, fits)
+        games.victim[g] = 0
+        games.end[g] = 0
+    elif stage == STOLEN:
+        _steal(rules, games, g, action < DISCARD)
         games.victim[g] = 0
         games.end[g] = 0
     elif action >= STEAL:  # S3
@@ -409,7 +453,7 @@ def _end_turn(rules: Rules, games: Games, g: int, streams: NDArray[np.uint64], c
     p, size = int(games.player[g]), 0
     for kind in range(rules.kinds):
         size += int(games.hand[g, p, kind])
-    while size < rules.hand and _draw_card(games, g, p, streams, counters):
+    while size < rules.hand and _draw_card(rules, games, g, p, streams, counters):
         size += 1
     games.player[g] = seat_after(rules, p, 1)
     games.turns[g] += 1

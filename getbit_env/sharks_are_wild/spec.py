@@ -37,6 +37,7 @@ SPEC = GameSpec(
     rotated_starts=rotated_starts,
     bots=BOTS,
     default_opponents=("sharks-random", "sharks-greedy", "sharks-careful"),
+    can_end_undecided=True,  # by the turn limit (S4)
     rendering="getbit_env.sharks_are_wild.rendering",
     statistics=(Statistic("coins", coins),),
     secret_options=("open_hands",),

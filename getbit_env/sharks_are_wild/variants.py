@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import choice, whole_number
+from getbit_env.core.choices import choice, switch, whole_number
 from getbit_env.core.messages import shown
 from getbit_env.sharks_are_wild.rules import DOLPHIN, NUMBER_KINDS, OCTOPUS, SHARK, STEAL, Rules, level_one_actions
 
@@ -19,6 +19,11 @@ ID = "getbit/SharksAreWild-v0"  # of the environment; a new version when the sam
 PREFIX = "sharks-"  # of the names of variants and bots
 MOST_CARDS = 120  # a pile is counted in a byte, with room to spare
 MOST_TURNS = 100_000
+
+
+# Where the published rules can be read in two ways: what they say beside our ruling.
+LEVEL_TWO_READINGS = ("octopus_on_top", "must_block", "may_decline")
+READINGS = (*LEVEL_TWO_READINGS, "early_shuffle")
 
 
 class Reward(StrEnum):
@@ -42,6 +47,11 @@ class Variant:
         run: cards of a complete run, the starter 5 included.
         coins: coins that win.
         turn_limit: turns after which the game is a draw (S4).
+        octopus_on_top: another reading of the published rules, as the next three: a stolen card that is not used lies below the
+            Octopus (S3.1). Level two alone.
+        must_block: a victim who has a Dolphin blocks (S3). Level two alone.
+        may_decline: a thief may discard a stolen card that fits (S3.1). Level two alone.
+        early_shuffle: the discard pile is turned over as soon as the draw pile runs out (S2.5).
 
     Raises:
         ValueError: the game would make no sense; the message says why.
@@ -59,10 +69,17 @@ class Variant:
     run: int = 5
     coins: int = 5
     turn_limit: int = 500
+    octopus_on_top: bool = False
+    must_block: bool = False
+    may_decline: bool = False
+    early_shuffle: bool = False
 
     def __post_init__(self) -> None:
         for entry in dataclass_fields(self):
             value = getattr(self, entry.name)
+            if entry.name in READINGS:
+                object.__setattr__(self, entry.name, switch(entry.name, value))
+                continue
             if entry.name == "players" and isinstance(value, str):
                 raise ValueError(f"players is 2 to 4, not {shown(value)}; the name of a variant goes into variant={shown(value)}")
             object.__setattr__(self, entry.name, whole_number(entry.name, value))
@@ -73,6 +90,9 @@ class Variant:
             for name in ("octopuses", "dolphins"):
                 if getattr(self, name) != getattr(Variant, name):
                     raise ValueError(f"{name} says how many of those cards level two has; level one plays without them (S3)")
+            for name in LEVEL_TWO_READINGS:
+                if getattr(self, name):
+                    raise ValueError(f"{name} is about Octopus and Dolphin cards; level one plays without them (S3)")
         if not self.players * self.hand < self.cards <= MOST_CARDS:
             raise ValueError(
                 f"the deck has {self.cards} cards, but it has {self.players * self.hand + 1} to {MOST_CARDS}: "
@@ -110,16 +130,18 @@ class Variant:
             coins=self.coins,
             turn_limit=self.turn_limit,
             deck=np.repeat(np.arange(self.kinds), self.counts).astype(np.uint8),
+            **{name: int(getattr(self, name)) for name in READINGS},
         )
 
     @property
     def name(self) -> str:
-        """Short name that `parse_variant` reads: `sharks-2p-level2`, custom games as `sharks-2p-level1-3coins-100turns`."""
+        """Short name that `parse_variant` reads: `sharks-2p-level2`, others as `sharks-2p-level2-3coins-100turns-mustblock`."""
         parts = [f"{PREFIX}{self.players}p-level{self.level}"]
         for unit, name in _UNITS.items():
             value = getattr(self, name)
             if value != getattr(Variant, name):
                 parts.append(f"{value}{unit}")
+        parts += [word for word, name in _WORDS.items() if getattr(self, name)]
         return "-".join(parts)
 
     def __str__(self) -> str:
@@ -136,6 +158,7 @@ class Variant:
         return pays
 
 
+_WORDS = {name.replace("_", ""): name for name in READINGS}
 _UNITS = {
     "of": "numbers",
     "sharks": "sharks",
@@ -176,17 +199,18 @@ def parse_variant(name: str) -> Variant:
         ValueError: the name is not one, or the game would make no sense.
     """
     text = shown(str(name))
-    match = re.fullmatch(rf"{PREFIX}([0-9]{{1,3}})p-level([0-9]{{1,3}})((?:-[0-9]{{1,6}}[a-z]{{1,9}}){{0,8}})", str(name))
+    match = re.fullmatch(rf"{PREFIX}([0-9]{{1,3}})p-level([0-9]{{1,3}})((?:-[0-9]{{0,6}}[a-z]{{1,13}}){{0,12}})", str(name))
     if match is None:
         raise ValueError(f"no variant {text}: a name is like {PREFIX}2p-level2 or {PREFIX}4p-level1-3coins")
-    found: dict[str, int] = {}
-    for number, unit in re.findall(r"-([0-9]+)([a-z]+)", match[3]):
-        if unit not in _UNITS:
-            raise ValueError(f"no variant {text}: '{number}{unit}' is none of {', '.join(f'5{u}' for u in _UNITS)}")
-        if _UNITS[unit] in found:
-            raise ValueError(f"no variant {text}: '{number}{unit}' says a thing twice")
-        found[_UNITS[unit]] = int(number)
-    variant = Variant(int(match[1]), int(match[2]), **found)
+    found: dict[str, int | bool] = {}
+    for number, word in re.findall(r"-([0-9]*)([a-z]+)", match[3]):
+        if word not in (_UNITS if number else _WORDS):
+            raise ValueError(f"no variant {text}: '{number}{word}' is none of {', '.join([*(f'5{u}' for u in _UNITS), *_WORDS])}")
+        field = _UNITS[word] if number else _WORDS[word]
+        if field in found:
+            raise ValueError(f"no variant {text}: '{number}{word}' says a thing twice")
+        found[field] = int(number) if number else True
+    variant = Variant(int(match[1]), int(match[2]), **found)  # type: ignore[arg-type]  # each is of the type of its field
     if variant.name != name:
         raise ValueError(f"no variant {text}: the name of that game is {variant.name!r}")
     return variant

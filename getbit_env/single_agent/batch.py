@@ -16,6 +16,7 @@ from getbit_env.agent_registry import load_opponent
 from getbit_env.core.agent import Agent
 from getbit_env.core.compiled import kernel
 from getbit_env.core.environment import checked_max_cycles
+from getbit_env.core.finish import wins_of_finish
 from getbit_env.core.spec import Dynamics, Layout, SequentialEngine, Variant
 from getbit_env.core.streams import random_bits
 from getbit_env.game_registry import game_of
@@ -31,11 +32,12 @@ class SingleAgentStep(NamedTuple):
     """What a step did, one row a game."""
 
     reward: NDArray[np.float32]  # [G] of the learner
-    terminated: NDArray[np.bool_]  # [G] the learner's fate is decided
-    truncated: NDArray[np.bool_]  # [G] the game was cut off undecided
+    terminated: NDArray[np.bool_]  # [G] the learner's fate is decided, or the game ended by its rules
+    truncated: NDArray[np.bool_]  # [G] a limit cut the game off before that
     done: NDArray[np.int64]  # [n] the games of which either is true; they have begun anew
     final_observation: NDArray[np.float32]  # [n, D] what the learner saw at the end of those
-    placement: NDArray[np.uint8]  # [n] the learner's finishing place in those, 0 if they were cut off
+    placement: NDArray[np.uint8]  # [n] the learner's finishing place in those, 0 if it has none: cut off, or a draw without places
+    win: NDArray[np.float64]  # [n] 1 if it came first in those, less if it shares that place, else 0
     total: NDArray[np.float64]  # [n] the learner's rewards over those
     length: NDArray[np.int64]  # [n] decisions of the learner in those: rounds, where all decide at once
     group: NDArray[np.int64]  # [n] number of the opponents that played those, as `set_opponents` gave it
@@ -88,6 +90,7 @@ class SingleAgentBatch:
         observation: `[G, D]` float32, what the learner sees; a new array after every step.
         action_mask: `[G, A]` int8, likewise.
         max_cycles: decisions of the learner after which a game is cut off, or None.
+        group: `[G]`, the number of the opponents that play each game, as `set_opponents` gave it.
         begun: `reset` was called.
     """
 
@@ -145,7 +148,7 @@ class SingleAgentBatch:
         self._seed = np.random.SeedSequence(seed)
         self._made = 0  # agents so far, each of which has its own seed
         self._groups_made = 0
-        self._group = np.zeros(games, np.int64)  # number of the group that plays a game
+        self.group = np.zeros(games, np.int64)
         self._groups: list[_OpponentGroup] = []
         if (opponents is None) == (opponent_groups is None):
             raise ValueError("give opponents, or opponent_groups, and not both")
@@ -231,12 +234,14 @@ class SingleAgentBatch:
 
         finish = engine.outcome.finish[self.seat, games]
         reward = engine.outcome.reward[self.seat, games]
-        cut = engine.outcome.over > 0  # if the learner did not finish
+        win = self._wins()
+        over = engine.outcome.over > 0
         if self._sequential:
-            self._play_on(finish, reward, cut)
+            self._play_on(finish, reward, win, over)
         self._total += reward
         self._length += 1
-        terminated = finish > 0
+        cut = over & engine.truncated
+        terminated = (finish > 0) | (over & ~cut)
         truncated = ~terminated & cut
         if self.max_cycles is not None:
             truncated |= ~terminated & (self._length >= self.max_cycles)
@@ -252,9 +257,10 @@ class SingleAgentBatch:
             done=done,
             final_observation=engine.observation[done, self.seat[done]],
             placement=finish[done],
+            win=win[done],
             total=self._total[done],
             length=self._length[done],
-            group=self._group[done],
+            group=self.group[done],
         )
         if done.size:
             self._begin(ends.astype(np.uint8))
@@ -276,23 +282,32 @@ class SingleAgentBatch:
             mine = begins[group.games]
             if mine.any():
                 group.plays |= mine
-                self._group[group.games][mine] = group.number
+                self.group[group.games][mine] = group.number
                 for agent, seats in zip(group.agents, group.seats, strict=True):
                     agent.reset(engine.layout, np.repeat(mine, seats.stop - seats.start), None)
         engine.observe(begin)
         if self._sequential:
             begins &= ~engine.choosing()[self._games, self.seat]
             over = ~begins
-            self._play_on(np.zeros(engine.size, np.uint8), np.zeros(engine.size, np.float32), over)
+            nothing = np.zeros((3, engine.size))
+            self._play_on(nothing[0].astype(np.uint8), nothing[1].astype(np.float32), nothing[2], over)
             if (over & begins).any():  # a game that is over before the learner decides anything is no episode
                 self._begin((over & begins).astype(np.uint8))
 
-    def _play_on(self, finish: NDArray[np.uint8], reward: NDArray[np.float32], over: NDArray[np.bool_]) -> None:
+    def _wins(self) -> NDArray[np.float64]:
+        """`[G]`, the learner's share of wins that were decided just now."""
+        finish = self.engine.outcome.finish
+        return wins_of_finish(finish)[self.seat, self._games]
+
+    def _play_on(
+        self, finish: NDArray[np.uint8], reward: NDArray[np.float32], win: NDArray[np.float64], over: NDArray[np.bool_]
+    ) -> None:
         """The others play until the learner decides in every game that is not over.
 
         Args:
             finish: `[G]`, the learner's finishing places; those that it gets are written.
             reward: `[G]`, of the learner; what it gets is added.
+            win: `[G]`, likewise.
             over: `[G]`, games that are over, or in which nobody is to play; those that end are marked.
         """
         engine = cast(SequentialEngine, self.engine)
@@ -307,6 +322,7 @@ class SingleAgentBatch:
             engine.play(self._actions, waits.astype(np.uint8))
             finish |= engine.outcome.finish[self.seat, self._games]
             reward += engine.outcome.reward[self.seat, self._games]
+            win += self._wins()
             over |= engine.outcome.over > 0
 
     def _look(self) -> None:

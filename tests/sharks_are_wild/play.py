@@ -20,6 +20,7 @@ MANY_VARIANTS = [
     "sharks-3p-level2-2of-4sharks-9octopuses-2dolphins-6run-3coins",  # a 0 can be played
     "sharks-2p-level1-2of-1sharks-2hand-10run-2coins-90turns",
     "sharks-4p-level2-1of-12sharks-9octopuses-1hand-3run-2coins",
+    "sharks-3p-level2-2of-4sharks-9octopuses-5dolphins-80turns-octopusontop-mustblock-maydecline-earlyshuffle",
 ]
 
 

@@ -45,7 +45,18 @@ class Player:
 class Table:
     """A game. `decide` takes what a player does in the words of the notation."""
 
-    def __init__(self, players: int, stream: Stream, *, hand: int, run: int, coins: int, turn_limit: int) -> None:
+    def __init__(
+        self,
+        players: int,
+        stream: Stream,
+        *,
+        hand: int,
+        run: int,
+        coins: int,
+        turn_limit: int,
+        readings: frozenset[str] = frozenset(),
+    ) -> None:
+        self.readings = readings  # other readings of the published rules, by the names of `Variant`
         self.players = [Player() for _ in range(players)]
         self.stream, self.size, self.length, self.goal, self.limit = stream, hand, run, coins, turn_limit
         self.turns, self.player, self.stage = 0, 0, "draw"
@@ -63,7 +74,12 @@ class Table:
 
     @property
     def decides(self) -> int:
-        return self.player if self.grabbed is None else self.grabbed[0]
+        return self.grabbed[0] if self.grabbed is not None and self.stage == "block" else self.player
+
+    def grabbed_card(self) -> tuple[int, str]:
+        assert self.grabbed is not None
+        victim, end = self.grabbed
+        return self.players[victim].run[0 if end == "low" else -1]
 
     def fits(self, player: Player, number: int) -> bool:
         return 0 <= number <= 9 and number in (player.run[0][0] - 1, player.run[-1][0] + 1)
@@ -77,7 +93,13 @@ class Table:
             may |= {f"takes {self.discard[0]}"} if self.discard else set()
             return may or {"passes"}
         if self.stage == "block":
-            return {"passes", "blocks"} if "D" in self.players[self.decides].hand else {"passes"}
+            if "D" not in self.players[self.decides].hand:
+                return {"passes"}
+            return {"blocks"} if "must_block" in self.readings else {"passes", "blocks"}
+        if self.stage == "stolen":
+            number, card = self.grabbed_card()
+            play = f"plays {card}" if card != "S" else "plays S high" if number > 5 else "plays S low"
+            return {play, f"discards {card}"}
         may = set()
         for card in me.hand:
             may.add(f"discards {card}")
@@ -107,18 +129,20 @@ class Table:
             return
         if self.stage == "block":
             assert self.grabbed is not None
-            victim, end = self.players[self.grabbed[0]], self.grabbed[1]
-            self.grabbed = None
+            victim = self.players[self.grabbed[0]]
             if what == "blocks":
+                self.grabbed = None
                 victim.let_go("D")
                 self.discard.insert(0, "D")
                 self.draw_one(victim)
             else:
-                number, card = victim.run.pop(0 if end == "low" else -1)
-                if self.fits(me, number):
-                    self.lay(me, number, card)
-                else:
-                    self.discard.insert(0, card)
+                fits = self.fits(me, self.grabbed_card()[0])
+                if fits and "may_decline" in self.readings:
+                    self.stage = "stolen"
+                    return
+                self.steal(me, use=fits)
+        elif self.stage == "stolen":
+            self.steal(me, use=words[0] == "plays")
         elif words[0] == "discards":
             me.let_go(words[1])
             self.discard.insert(0, words[1])
@@ -135,6 +159,20 @@ class Table:
                 me.coins += 1
             self.lay(me, number, card)
         self.finish_turn(me)
+
+    def steal(self, me: Player, *, use: bool) -> None:
+        assert self.grabbed is not None
+        victim, end = self.grabbed
+        number, card = self.players[victim].run.pop(0 if end == "low" else -1)
+        self.grabbed = None
+        if use:
+            self.lay(me, number, card)
+        elif "octopus_on_top" in self.readings:
+            octopus = self.discard.pop(0)
+            assert octopus == "O"
+            self.discard[:0] = [octopus, card]
+        else:
+            self.discard.insert(0, card)
 
     def lay(self, player: Player, number: int, card: str) -> None:
         player.run = sorted([*player.run, (number, card)])
@@ -161,6 +199,8 @@ class Table:
         self.turn_over()
         if self.draw:
             player.hand.append(self.draw.pop(0))
+            if "early_shuffle" in self.readings:
+                self.turn_over()
             return True
         return False
 
@@ -177,7 +217,7 @@ class Table:
             return "".join(sorted(some, key=LETTERS.index))
 
         if self.grabbed is not None:
-            doing = f"steals {'ABCD'[self.grabbed[0]]} {self.grabbed[1]}"
+            doing = f"{'steals' if self.stage == 'block' else 'stole'} {'ABCD'[self.grabbed[0]]} {self.grabbed[1]}"
         else:
             doing = self.stage
         text = f"{self.turns}. {'ABCD'[self.player]} {doing}"

@@ -22,6 +22,7 @@ from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 import getbit_env
 from getbit_env.conformance import check_aec
 from getbit_env.sharks_are_wild import ID, SharksAreWildEnv, env, parse_variant, raw_env
+from getbit_env.sharks_are_wild.variants import READINGS
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's tests import its environments in its own old way
@@ -33,6 +34,7 @@ OPTIONS = [
     {"players": 2, "level": 2, "turn_limit": 7},
     {"variant": "sharks-2p-level2-1of-1sharks-0octopuses-1dolphins-30turns"},
     {"players": 3, "level": 2, "numbers": 2, "sharks": 4, "octopuses": 9, "run": 6, "coins": 3},
+    {"players": 2, "level": 2, "coins": 3, **dict.fromkeys(READINGS, True)},
 ]
 
 
@@ -73,6 +75,7 @@ def test_official_tests_pass(options: dict[str, Any]) -> None:
         (raw_env, {"players": 3, "level": 2, "turn_limit": 9}),
         (raw_env, {"players": 4, "level": 1, "coins": 2}),
         (env, {"players": 2, "level": 2, "coins": 2}),
+        (raw_env, {"players": 3, "level": 2, "octopuses": 12, "coins": 2, **dict.fromkeys(READINGS, True)}),
     ],
 )
 def test_our_own_tests_pass(maker: Callable[..., Any], options: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from docs.tables import written
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.notation import LETTERS, parse_action, parse_position, print_position
 from getbit_env.sharks_are_wild.observations import Layout, Options, read, unseen
-from getbit_env.sharks_are_wild.rules import BLOCK, KINDS, OVER, Games, new_games
+from getbit_env.sharks_are_wild.rules import BLOCK, KINDS, OVER, STOLEN, Games, new_games
 from getbit_env.sharks_are_wild.variants import parse_variant
 from tests.sharks_are_wild.play import MANY_VARIANTS, random_actions
 
@@ -120,7 +120,7 @@ def test_being_asked_to_block_tells_nothing_of_a_dolphin():
 
 
 @clause("S5")
-@pytest.mark.parametrize("name", ["sharks-4p-level2", "sharks-3p-level1"])
+@pytest.mark.parametrize("name", ["sharks-4p-level2", "sharks-3p-level1", MANY_VARIANTS[-1]])
 def test_the_same_situation_looks_the_same_from_every_seat(name):
     """Positions with their seats moved on, played on at random."""
     variant = parse_variant(name)
@@ -136,7 +136,8 @@ def test_the_same_situation_looks_the_same_from_every_seat(name):
             if field in ("hand", "taken", "low", "high", "sharks", "coins"):
                 copy[:] = np.roll(array, 1, axis=1)
             elif field in ("player", "victim"):
-                copy[:] = np.where((field == "player") | (engine.state.stage == BLOCK), (array + 1) % players, array)
+                grabs = np.isin(engine.state.stage, (BLOCK, STOLEN))
+                copy[:] = np.where((field == "player") | grabs, (array + 1) % players, array)
         moved.observe()
         assert (np.roll(engine.observation, 1, axis=1) == moved.observation).all()
         assert (np.roll(engine.action_mask, 1, axis=1) == moved.action_mask).all()
@@ -159,6 +160,24 @@ def known_position(games: Games, g: int, viewer: int, players: int, open_hands: 
     }
 
 
+@clause("S5", "S3.1")
+def test_where_a_thief_chooses_the_grabbed_card_is_shown_in_the_same_fields():
+    """The observation has the same shape in all readings; the victim tells the choice from that of a card of the hand."""
+    name = "sharks-3p-level2-9of-maydecline"
+    layout, seen, mask = see(name, "3. A stole C high A0:5/0138D B0:5/12277 C0:56/0137O draw=0449 discard=O0066")
+    assert layout.size == Layout(parse_variant("sharks-3p-level2-9of")).size
+    assert [layout.field(row, "stage").tolist() for row in seen] == [[0, 1, 0]] * 3
+    assert [layout.field(row, "victim").tolist() for row in seen] == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    assert [layout.field(row, "end").tolist() for row in seen] == [[0, 1]] * 3
+    assert np.flatnonzero(mask[0]).tolist() == [8, 19]  # plays 6, discards 6
+    assert (mask[1:] == 1).all(), "the victim is not asked"
+    assert "whose card was stolen" in layout.table()
+    assert "whose card was stolen" not in Layout(parse_variant("sharks-3p-level2-9of")).table()
+    games = new_games(parse_variant(name).rules, 1)
+    read(layout.view, seen[0], games, 0)
+    assert (games.stage[0], games.player[0], games.victim[0], games.end[0]) == (STOLEN, 0, 2, 1)
+
+
 @clause("S5")
 @pytest.mark.parametrize("name", MANY_VARIANTS)
 def test_an_observation_tells_the_position_as_far_as_the_viewer_knows_it(name):
@@ -175,7 +194,7 @@ def test_an_observation_tells_the_position_as_far_as_the_viewer_knows_it(name):
                 wanted = known_position(engine.state, g, viewer, variant.players, variant.level == 1)
                 assert known_position(again, 0, 0, variant.players, True) == wanted
                 assert again.coins[0].tolist() == np.roll(engine.state.coins[g], -viewer).tolist()
-                if engine.state.stage[g] == BLOCK:
+                if engine.state.stage[g] in (BLOCK, STOLEN):
                     assert (again.victim[0] + viewer) % variant.players == engine.state.victim[g]
                     assert again.end[0] == engine.state.end[g]
                 unseen(engine.layout.view, again, 0, rest)

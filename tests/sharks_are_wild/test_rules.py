@@ -92,6 +92,79 @@ def test_turns_go_round_by_seat():
     assert after.position.startswith("3. B draw")
 
 
+# --- other readings of the published rules (docs: "Where the published rules can be read in two ways") ----------------------
+
+
+@clause("S3.1")
+@pytest.mark.parametrize(("run", "end", "card"), [("567", "high", "7"), ("S5", "low", "S")])
+def test_octopus_on_top_a_stolen_card_that_is_not_used_lies_below_it(run, end, card):
+    start = f"0. A play A0:345/00011O B0:{run}/00112 draw=8 discard=9"
+    for name, pile in ((TWO, f"{card}O9"), (f"{TWO}-octopusontop", f"O{card}9")):
+        after = play(name, start, f"steals B {end}", "passes")
+        assert after.position.endswith(f"draw=8 discard={pile}")
+    # A card that is used, and an Octopus that is blocked, lie as they do without it.
+    fits = "0. A play A0:45/00011O B0:56/0011D draw=87 discard=9"
+    for decision in ("passes", "blocks"):
+        positions = {play(name, fits, "steals B high", decision).position for name in (TWO, f"{TWO}-octopusontop")}
+        assert len(positions) == 1
+
+
+@clause("S3")
+def test_must_block_a_dolphin_cannot_be_held_back():
+    start = "0. A play A0:45/00011O B0:56/0011{} draw=87 discard=9"
+    asked = [play(f"{TWO}-mustblock", start.format(card), "steals B high").position for card in "D2"]
+    assert [legal(f"{TWO}-mustblock", position) for position in asked] == [["blocks"], ["passes"]]
+    assert play(f"{TWO}-mustblock", asked[0], "blocks").position == play(TWO, asked[0], "blocks").position
+
+
+@clause("S3.1", "S2.4", "S2.6")
+def test_may_decline_a_stolen_card_that_fits_can_be_discarded():
+    name = f"{TWO}-maydecline"
+    start = "0. A play A0:45/00011O B0:567/00112 draw=8 discard=9"
+    assert play(name, start, "steals B high", "passes").position.startswith("1. B draw"), "nobody chooses where it doesn't fit"
+    start = "0. A play A4:3456/00011O B4:567/00112 draw=8 discard=9"
+    asked = play(name, start, "steals B high", "passes")
+    assert asked.position == "0. A stole B high A4:3456/00011 B4:567/00112 draw=8 discard=O9"
+    assert not asked.over
+    assert legal(name, asked.position) == ["plays 7", "discards 7"]
+    declined = play(name, asked.position, "discards 7")
+    assert declined.position == "1. B draw A4:3456/00011 B4:56/00112 draw=8 discard=7O9"
+    used = play(name, asked.position, "plays 7")
+    assert used.position == "0. A over A5:5/00011 B4:56/00112 draw=8 discard=O93467"
+    assert used.finish == {"A": 1, "B": 2}
+    both = play(f"{TWO}-octopusontop-maydecline", asked.position, "discards 7")
+    assert both.position == "1. B draw A4:3456/00011 B4:56/00112 draw=8 discard=O79"
+
+
+@clause("S3.1")
+@pytest.mark.parametrize(("thief", "victim", "end"), [("45", "5S", "high"), ("56", "S5", "low")])
+def test_may_decline_a_stolen_shark_keeps_its_end_and_pays_nothing(thief, victim, end):
+    name = f"{TWO}-maydecline"
+    asked = play(name, f"0. A play A0:{thief}/0001SO B1:{victim}/00112 draw=8 discard=9", f"steals B {end}", "passes").position
+    assert legal(name, asked) == [f"plays S {end}", "discards S"]
+    used = f"{thief}S" if end == "high" else f"S{thief}"
+    assert play(name, asked, f"plays S {end}").position == f"1. B draw A0:{used}/0001S B1:5/00112 draw=8 discard=O9"
+    assert play(name, asked, "discards S").position == f"1. B draw A0:{thief}/0001S B1:5/00112 draw=8 discard=SO9"
+
+
+@clause("S2.5")
+def test_early_shuffle_the_pile_is_turned_over_with_its_last_card():
+    start = "0. A draw A0:5/01237 B0:5/00111 draw=8 discard=9234"
+    assert play(ONE, start, "draws").position == "0. A play A0:5/012378 B0:5/00111 draw= discard=9234"
+    head, piles = play(f"{ONE}-earlyshuffle", start, "draws").position.split(" draw=")
+    draw, discard = piles.split(" discard=")
+    assert (head, sorted(draw), discard) == ("0. A play A0:5/012378 B0:5/00111", list("234"), "9")
+    after = play(f"{ONE}-earlyshuffle", start, "draws", "discards 8").position
+    assert after.endswith(f"draw={draw} discard=89"), "what is discarded now is not in it"
+    # With one card the discard pile can't be turned over yet: then when somebody is about to draw.
+    alone = "0. A draw A0:5/01237 B0:5/00111 draw=8 discard=9"
+    assert play(f"{ONE}-earlyshuffle", alone, "draws").position.endswith("draw= discard=9")
+    assert play(f"{ONE}-earlyshuffle", alone, "draws", "discards 8").position.endswith("draw=9 discard=8")
+    assert play(f"{TWO}-earlyshuffle", "0. A play A0:45/00011O B0:56/0011D draw=8 discard=9", "steals B high", "blocks").position[
+        -len("discard=D") :
+    ] == ("discard=D")
+
+
 # --- a turn ----------------------------------------------------------------------------------------------------------------
 
 

@@ -187,7 +187,7 @@ def test_tournament_and_ratings_take_the_game_by_its_name(tmp_path: Path) -> Non
     file = tmp_path / "tournament.json"
     names = ["sharks-random", "sharks-greedy", "sharks-careful"]
     result = play_tournament(names, "sharks-3p-level2", starts=12, path=file)
-    assert result.win("sharks-greedy", "sharks-random").mean > 0.5
+    assert result.match("sharks-greedy", "sharks-random")["sharks-greedy"].win.mean > 0.5
     assert json.loads(file.read_text())["settings"]["variant"] == "sharks-3p-level2"
     pytest.importorskip("openskill")
     assert list(rate(result.matches))[-1] == "sharks-random"

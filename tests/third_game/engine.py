@@ -29,7 +29,7 @@ class Engine:
     ) -> None:
         players, cards = variant.players, variant.cards
         self.variant, self.size, self.layout = variant, games, Layout(variant, options)
-        self._pays = variant.reward_of_finish(reward).astype(np.float32)
+        self._pays = variant.reward_of_finish(reward)
         self.state = Games(
             np.zeros((games, players, cards), np.bool_),
             np.zeros((games, players), np.int64),
@@ -48,6 +48,10 @@ class Engine:
     def seed(self, seed: int | np.random.SeedSequence | None) -> None:
         self.streams = game_streams(seed, self.size)
         self.counters = np.zeros(self.size, np.uint64)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        return np.zeros(self.size, np.bool_)
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from getbit_env.core.finish import rewards_of_finish
+
 
 class Games(NamedTuple):
     """Positions."""
@@ -25,7 +27,7 @@ class Outcome(NamedTuple):
     reward: NDArray[np.float32]  # [P, G]
 
 
-def play_round(games: Games, bids: NDArray[np.int64], plays: NDArray[np.bool_], pays: NDArray[np.float32], out: Outcome) -> None:
+def play_round(games: Games, bids: NDArray[np.int64], plays: NDArray[np.bool_], pays: NDArray[np.float64], out: Outcome) -> None:
     """Play legal bids `[G, P]` in the games that play, `[G]`."""
     for array in out:
         array[:] = 0
@@ -39,4 +41,4 @@ def play_round(games: Games, bids: NDArray[np.int64], plays: NDArray[np.bool_], 
     points = games.points[ends]
     out.finish[:, ends] = (1 + (points[:, None, :] > points[:, :, None]).sum(axis=2)).T
     out.over[ends] = 1
-    out.reward[:, ends] = pays[out.finish[:, ends]]
+    out.reward[:, ends] = rewards_of_finish(out.finish[:, ends], pays)

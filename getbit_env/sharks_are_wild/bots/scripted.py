@@ -33,6 +33,7 @@ from getbit_env.sharks_are_wild.rules import (
     SHARK_AT,
     STARTER,
     STEAL,
+    STOLEN,
     Games,
     Rules,
     actor,
@@ -93,6 +94,8 @@ def greedy_score(rules: Rules, games: Games, g: int, action: int) -> float:
     hand = games.hand[g, p]
     if stage == BLOCK:
         return 1.0 if action == BLOCK_IT else 0.0
+    if stage == STOLEN:
+        return 1.0 if action < DISCARD else 0.0
     if stage == DRAW:
         if action != FROM_DISCARD_PILE:
             return 0.5
