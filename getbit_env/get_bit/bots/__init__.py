@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from getbit_env.core.agent import Agent
-from getbit_env.get_bit.bots.levels import Adaptive, MixedBot, Level
+from getbit_env.get_bit.bots.levels import Adaptive, Level, MixedBot
 from getbit_env.get_bit.bots.scripted import Counter, Forgetful, Highest, Lowest, Random
 from getbit_env.get_bit.bots.search import LookAhead, MonteCarlo, SoftLookAhead
 

@@ -69,7 +69,7 @@ def new_line(variant: Variant) -> Line:
 
 @inlined
 def _read_line(view: View, observation: NDArray[np.float32], b: int, line: Line) -> int:
-    """Read row `b`; returns how many robots are in the line. Opponents are numbered by seat if seats are shown, else as they come."""
+    """Read row `b`; returns how many robots are in the line. Opponents have numbers: by seat if that is shown, else in order."""
     places = others = 0
     for k in range(view.players * view.robots_per_player):
         if not reads_in_line(view, observation, b, k):
@@ -338,8 +338,8 @@ class Level(PerfectRecall):
     """Level-k reasoning: plays what is least likely to be bitten in this round, if all others reason one level less.
 
     Level 0 plays uniformly at random. Level 1 is the best response to that in the game of one round that those lose who are bitten,
-    level 2 the best response to level 1 in all other seats, and so on. Where it likes several actions, it draws one of them; it takes
-    each robot of the others to draw for itself.
+    level 2 the best response to level 1 in all other seats, and so on. Of several actions that are equally good it draws one. It
+    takes each robot of the others to draw for itself.
     """
 
     def __init__(self, level: int) -> None:
@@ -367,7 +367,9 @@ class _Adaptive(SetBot):
             ValueError: it does not show who played what.
         """
         if layout.view.seat < 0 or layout.view.last < 0:
-            raise ValueError(f"Adaptive has to see whose robots are whose, and the last cards: {self.options}, not {layout.options}")
+            raise ValueError(
+                f"Adaptive has to see whose robots are whose, and the last cards: {self.options}, not {layout.options}"
+            )
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`.
