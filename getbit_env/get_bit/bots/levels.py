@@ -1,10 +1,10 @@
 """Bots that weigh what the others may play: the levels of reasoning, and one that learns how its opponents play.
 
-They play for one round, in which they are bitten or not. What they need is how likely that is for each of their numbers, if every
-other robot draws its number from a distribution of its own. By G3.3 the bitten robot is the rearmost one of those that tie; if none
-do, it is the one with the lowest number. So of the robots ahead it matters which numbers they play, and of those behind that they
-all play distinct numbers that nobody ahead plays. Both are sums over sets of numbers, of which there are at most 128: exact, and no
-joint play is ever tried.
+They play for one round, after which one robot is at the back of the line, where the shark bites (but for the first round, G4.2).
+What they need is how likely that is their own, for each of their numbers, if every other robot draws its number from a
+distribution of its own. By G3.3 the robot at the back is the rearmost one of those that tie; if none do, it is the one with the lowest number.
+So of the robots ahead it matters which numbers they play, and of those behind that they all play distinct numbers that nobody
+ahead plays. Both are sums over sets of numbers, of which there are at most 128: exact, and no joint play is ever tried.
 
 Axes: B rows, N places of the line, P players, C cards, S sets of cards (bit c for card c + 1), M models of a player.
 """
@@ -34,7 +34,7 @@ from getbit_env.get_bit.observations import (
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.variants import ID, Variant
 
-SAME = 1e-9  # risks that differ by less do so by rounding
+SAME = 1e-9  # chances that differ by less do so by rounding
 DOUBT = 0.1  # how often an opponent is taken to play something else than its model says
 MODELS = ("random", "highest", "lowest", "level1", "level2")
 
@@ -131,7 +131,7 @@ def _sweep(line: Line, places: int) -> None:
 
 @inlined
 def _bitten(ahead: NDArray[np.float64], behind: NDArray[np.float64], place: int, card: int) -> float:
-    """How likely the robot in a place is bitten if it plays a card: it ties and nobody behind does, or it is lower than all."""
+    """How likely the robot in a place gets to the back by a card: it ties and nobody behind does, or it is lower than all."""
     chance, lower = 0.0, (2 << card) - 1
     for s in range(ahead.shape[0]):
         if ahead[s] > 0:
@@ -144,7 +144,7 @@ def _bitten(ahead: NDArray[np.float64], behind: NDArray[np.float64], place: int,
 
 @lean_kernel
 def _risks(line: Line, places: int, player: int, risk: NDArray[np.float64]) -> bool:
-    """How likely a player is bitten, `[A]`, by each of its actions; 2 for those that it can't play. False: it is out."""
+    """How likely a robot of a player gets to the back, `[A]`, by each of its actions; 2 for illegal ones. False: it is out."""
     cards, front, rear = line.chance.shape[1], -1, -1
     risk[:] = 2
     for k in range(places):
@@ -157,7 +157,7 @@ def _risks(line: Line, places: int, player: int, risk: NDArray[np.float64]) -> b
             if (line.hand[front] >> c) & 1:
                 risk[c] = _bitten(line.ahead[front], line.behind[front + 1], front, c)
         return True
-    for own in range(2):  # the robot of which it is reckoned whether it is bitten: the rear one, the front one
+    for own in range(2):  # the robot that is reckoned to get to the back: the rear one, the front one
         for fixed in range(cards):  # what the other one plays
             if (line.hand[front if own == 0 else rear] >> fixed) & 1 == 0:
                 continue
@@ -184,7 +184,7 @@ def _risks(line: Line, places: int, player: int, risk: NDArray[np.float64]) -> b
 
 @inlined
 def _safest(line: Line, places: int, player: int, risk: NDArray[np.float64]) -> np.uint64:
-    """The set of actions by which a player is least likely to be bitten; empty if it is out."""
+    """The set of actions by which a player is least likely to have the robot at the back; empty if it is out."""
     actions = np.uint64(0)
     if _risks(line, places, player, risk):
         least = risk[0]
@@ -197,7 +197,7 @@ def _safest(line: Line, places: int, player: int, risk: NDArray[np.float64]) -> 
 
 @lean_kernel
 def _think(line: Line, places: int, risk: NDArray[np.float64], chance: NDArray[np.float64]) -> None:
-    """Into `chance`, `[N, C]`, what players play who are bitten least by `line.chance`: each robot by itself, evenly."""
+    """Into `chance`, `[N, C]`, what is safest for each player if all others play `line.chance`; a distribution for each robot."""
     cards = chance.shape[1]
     _sweep(line, places)
     for player in range(line.preferred.shape[0]):
@@ -236,7 +236,7 @@ def prefer_level(
         action_mask: `[B, A]`.
         level: 1 or more.
         line: to work in.
-        risk: `[A]`, to work in; afterwards that of the last row.
+        risk: `[A]`, overwritten: how likely each action of the last row gets a robot to the back.
         preferred: `[B]`, overwritten.
     """
     for b in range(observation.shape[0]):
@@ -335,11 +335,11 @@ class _Level(ScriptedBot):
 
 
 class Level(PerfectRecall):
-    """Level-k reasoning: plays what is least likely to be bitten in this round, if all others reason one level less.
+    """Level-k reasoning: plays what is least likely to leave it at the back of the line, if all others reason one level less.
 
-    Level 0 plays uniformly at random. Level 1 is the best response to that in the game of one round that those lose who are bitten,
-    level 2 the best response to level 1 in all other seats, and so on. Of several actions that are equally good it draws one. It
-    takes each robot of the others to draw for itself.
+    Level 0 plays uniformly at random. Level 1 is the best response to that in the game of one round that the owner of the robot at
+    the back loses; level 2 is the best response to level 1 in all other seats, and so on. Of several actions that are equally good
+    it draws one. It takes each robot of the others to draw for itself.
     """
 
     def __init__(self, level: int) -> None:
@@ -396,7 +396,7 @@ class _Adaptive(SetBot):
 
 
 class Adaptive(PerfectRecall):
-    """Learns how each opponent plays, and plays what is then least likely to be bitten in this round.
+    """Learns how each opponent plays, and plays what is then least likely to leave it at the back of the line.
 
     It keeps five models of a player: the bots `random`, `highest` and `lowest`, and levels 1 and 2. After every round it weighs
     them by how well they foretold what each opponent played (Bayes's rule; one time in ten an opponent may play anything).
