@@ -1,10 +1,10 @@
 """Bots that weigh what the others may play: the levels of reasoning, and one that learns how its opponents play.
 
 They play for one round, after which one robot is at the back of the line, where the shark bites (but for the first round, G4.2).
-What they need is how likely that is their own, for each of their numbers, if every other robot draws its number from a
-distribution of its own. By G3.3 the robot at the back is the rearmost one of those that tie; if none do, it is the one with the lowest number.
-So of the robots ahead it matters which numbers they play, and of those behind that they all play distinct numbers that nobody
-ahead plays. Both are sums over sets of numbers, of which there are at most 128: exact, and no joint play is ever tried.
+What they need is how likely that robot is their own, for each of their numbers, if every other robot draws its number from a
+distribution of its own. By G3.3 the robot at the back is the rearmost one of those that tie; if none do, it is the one with the
+lowest number. So of the robots ahead it matters which numbers they play, and of those behind that they all play distinct numbers
+that nobody ahead plays. Both are sums over sets of numbers, of which there are at most 128: exact, and no joint play is ever tried.
 
 Axes: B rows, N places of the line, P players, C cards, S sets of cards (bit c for card c + 1), M models of a player.
 """
