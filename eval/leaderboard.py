@@ -8,8 +8,8 @@ from pathlib import Path
 
 from getbit_env.agent_registry import shipped_agents
 from getbit_env.benchmark import BUDGETS, PROTOCOL, TASKS, TaskResult
-from getbit_env.benchmark.card import cite, in_cell, shown, table, truth_shown
-from getbit_env.benchmark.protocol import OPPONENTS, SEED
+from getbit_env.benchmark.card import cite, in_cell, shown, table, truth_shown, worst_shown
+from getbit_env.benchmark.protocol import SEED, opponents_of
 from getbit_env.benchmark.results import Status
 from getbit_env.core.files import write_json, write_text
 from getbit_env.game_registry import find_game, find_variant
@@ -18,12 +18,10 @@ FOLDER = Path(__file__).parent.parent / "docs"
 
 
 def agents(task: str) -> tuple[str, ...]:
-    """Whoever has a row: bots, equilibria and shipped agents; in memory games some of them with perfect recall as well."""
-    named: list[str] = []
-    for game, bots in OPPONENTS.items():
-        named += [*bots, *find_game(game).named_agents]
+    """All that can have a row: opponents, equilibria and shipped agents; in memory games some with perfect recall as well."""
+    named = find_game(find_variant(task).game).named_agents
     remembering = ("recall:equilibrium", "recall:four_players") if task.endswith("-memory") else ()
-    return (*named, *shipped_agents(), *remembering)
+    return (*opponents_of(task), *named, *shipped_agents(), *remembering)
 
 
 def write(results: Sequence[TaskResult], budget: str, about: dict[str, str], folder: Path = FOLDER) -> str:
@@ -50,8 +48,9 @@ def as_page(results: Sequence[TaskResult], budget: str, about: dict[str, str]) -
         "```",
         "",
         "A row is an agent; the first has most wins in the mean. It plays one seat, one bot plays all others; the wins are means "
-        "over the bots' tables, with 95 % intervals. The worst table is the one with least wins. A mixed table holds different "
-        "bots. Gain is what a best response gains when the agent plays all other seats.",
+        "over the bots' tables, with 95 % intervals. The worst table is the one with least wins. Held out are the bots against "
+        "which recipes don't train by default: their mean and their worst. A mixed table holds different bots. Gain is what a best "
+        "response gains when the agent plays all other seats.",
         "",
         f"{chosen.starts:,} starts a table, {chosen.searching_starts:,} where a bot searches, each in all rotations of the seats.",
     ]
@@ -77,14 +76,15 @@ def _of_task(results: Sequence[TaskResult]) -> list[str]:
         f"The equal share is {share:.3f}.",
         "",
         table(
-            ("agent", "wins", "payoff", "worst wins", "against", "mixed tables", "gain"),
+            ("agent", "wins", "payoff", "worst table", "held out", "worst held out", "mixed tables", "gain"),
             [
                 (
                     one.agent,
                     shown(one.win),
                     shown(one.payoff),
-                    shown(one.worst.value if one.worst else None),
-                    one.worst.table if one.worst else "-",
+                    worst_shown(one.worst),
+                    shown(one.held_out_win),
+                    worst_shown(one.held_out_worst),
                     shown(one.mixed_win),
                     truth_shown(one.truth),
                 )

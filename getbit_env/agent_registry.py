@@ -39,6 +39,8 @@ def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -
             - `module:attribute`, where the attribute is an agent, or makes one when it is called without arguments;
             - `recall:` and one of these: the agent with perfect recall, which plays a memory game as it plays the face-up game
               (`getbit_env.get_bit.recall.PerfectRecall`);
+            - `best-response:` and one of these: what wins most against it, computed exactly and kept
+              (`getbit_env.best_responses`);
             - an agent, which is returned as it is.
 
             A `pathlib.Path` is a folder or file, also if a bot has the same name.
@@ -190,24 +192,27 @@ def is_code(name: str) -> bool:
     return ":" in name and not known and not _is_folder(name) and not _loader_of_file(name)
 
 
-def _unwrapped(name: str) -> tuple[list[str], str]:
-    """What is put around an agent, the outermost first, as `module:attribute`, and the name of the agent within."""
-    around: list[str] = []
+def _unwrapped(name: str) -> tuple[list[tuple[str, str]], str]:
+    """What is put around an agent, and the name of the agent within.
+
+    Returns:
+        What makes each wrapper, as `module:attribute`, with the name of what it is put around, the outermost first; and the name.
+    """
+    around: list[tuple[str, str]] = []
     while True:
         before, colon, rest = name.partition(":")
         wrapper = game_named(name).agent_wrappers.get(before) if colon else None
         if wrapper is None:
             return around, name
-        if not around or around[-1] != wrapper:  # perfect recall twice is perfect recall
-            around.append(wrapper)
+        around.append((wrapper, rest))
         name = rest
 
 
 def _load_named(name: str, modules: bool) -> Agent:
     around, within = _unwrapped(name)
     agent = _load_unwrapped(within, modules)
-    for wrapper in reversed(around):
-        agent = _attribute(wrapper)(agent)
+    for wrapper, wrapped in reversed(around):
+        agent = _attribute(wrapper)(agent, wrapped)
     return agent
 
 

@@ -31,6 +31,7 @@ PARTS: dict[str, set[str]] = {
 FACES = {  # modules that say of one game what generic code says of all
     "getbit_env": {*GAMES, "generic", "exact"},  # what users import
     "getbit_env.command_line": set(GAMES),  # the flags of their variants
+    "getbit_env.best_responses": {"get_bit", "exact"},  # `best-response:` before the name of an agent
     "getbit_env.benchmark.tasks": {"get_bit", "exact"},  # its protocol names the tasks that are judged exactly
     **{f"getbit_env.sb3.{game}": {game} for game in GAMES},
     "getbit_env.sb3": set(GAMES),

@@ -27,7 +27,17 @@ from getbit_env.benchmark import (
     tasks,
 )
 from getbit_env.benchmark.card import as_card, as_seeds_card
-from getbit_env.benchmark.protocol import OPPONENTS, SEARCHING, mixed_tables, starts_of, tables_of
+from getbit_env.benchmark.protocol import (
+    FAMILIAR,
+    HELD_OUT,
+    ONLY_AT,
+    SEARCHING,
+    is_held_out,
+    mixed_tables,
+    opponents_of,
+    starts_of,
+    tables_of,
+)
 from getbit_env.benchmark.results import Kind, Status, mean_of
 from getbit_env.exact import Positions, exploitability
 from getbit_env.game_registry import find_game, find_variant
@@ -50,7 +60,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """A budget and opponents for tests."""
     protocol_digest()  # before anything is changed
     monkeypatch.setitem(BUDGETS, "tiny", Budget(8, 4, 1000, 0))
-    monkeypatch.setitem(OPPONENTS, GET_BIT, ("random", "highest", "lowest", "counter"))
+    monkeypatch.setitem(FAMILIAR, GET_BIT, ("random", "highest"))
+    monkeypatch.setitem(HELD_OUT, GET_BIT, ("lowest", "counter"))
 
 
 def test_the_protocol_is_frozen() -> None:
@@ -61,18 +72,51 @@ def test_the_protocol_is_frozen() -> None:
 def test_the_opponents_play_as_they_did() -> None:
     """A bot that plays otherwise needs a new `OPPONENTS_VERSION`, and so a new name of the protocol."""
     line_ups = {
-        "4p": [("random", "highest", "lowest", "counter"), ("forgetful", "counter", "lookahead", "montecarlo")],
-        "4p-memory": [("forgetful", "counter", "lookahead", "random")],
-        "sharks-2p-level2": [("sharks-random", "sharks-greedy"), ("sharks-careful", "sharks-montecarlo")],
+        "4p": [
+            ("random", "highest", "lowest", "counter"),
+            ("level1", "level2", "adaptive", "mixture"),
+            ("lookahead", "soft-lookahead", "montecarlo", "adaptive"),
+        ],
+        "4p-memory": [("forgetful", "counter", "lookahead", "random"), ("level1", "level2", "adaptive", "mixture")],
+        "3p": [("level2", "adaptive", "soft-lookahead")],
+        "sharks-2p-level2": [
+            ("sharks-random", "sharks-greedy"),
+            ("sharks-careful", "sharks-montecarlo"),
+            ("sharks-soft", "sharks-mixture"),
+        ],
     }
     played = [(task, play_match(line_up, task, starts=4, seed=0).orders) for task, some in line_ups.items() for line_up in some]
     assert hashlib.sha256(repr(played).encode()).hexdigest()[:16] == "8b8ed24e81517b36"
 
 
+def test_the_opponents() -> None:
+    everybody = set().union(*(opponents_of(task) for task in TASKS))
+    assert everybody == set().union(*FAMILIAR.values(), *HELD_OUT.values())
+    assert everybody >= SEARCHING | set(ONLY_AT)
+    for game, bots in FAMILIAR.items():
+        assert set(find_game(game).bots) <= set(bots + HELD_OUT[game])
+    for name in sorted(everybody):
+        assert load_agent(name)
+
+
+def test_recipes_do_not_train_against_what_is_held_out() -> None:
+    for game, bots in HELD_OUT.items():
+        assert set(find_game(game).default_opponents) == set(FAMILIAR[game])
+        assert not set(find_game(game).default_opponents) & set(bots)
+    assert [is_held_out(bot) for bot in ("level2", "counter", "sharks-soft", "sharks-greedy")] == [True, False, True, False]
+
+
+def test_no_opponent_is_at_a_task_twice_by_another_name() -> None:
+    """In face-up games `forgetful` is `counter`; a best response plays one variant."""
+    for task in TASKS:
+        assert ("forgetful" in opponents_of(task)) == (task == "4p-memory")
+        assert len(set(opponents_of(task))) == len(opponents_of(task))
+    of_4p = ("best-response:four_players", "best-response:four_players_ppo")
+    assert [opponents_of(task)[-2:] == of_4p for task in ("2p", "3p", "4p", "4p-memory")] == [False, False, True, False]
+    assert opponents_of("2p")[-1] == "best-response:two_players"
+
+
 def test_the_tables() -> None:
-    for game, bots in OPPONENTS.items():
-        assert set(bots) <= set(find_game(game).bots)
-    assert set().union(*OPPONENTS.values()) >= SEARCHING
     for task in TASKS:
         tables = tables_of(task)
         assert {len(table) for table in tables} == {int(task.removeprefix("sharks-")[0]) - 1}
@@ -114,7 +158,8 @@ def test_an_agent_that_fails_has_no_numbers() -> None:
 
 @pytest.mark.usefixtures("tiny")
 def test_nothing_is_won_against_a_table_that_could_not_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(OPPONENTS, "getbit/GetBit-v0", ("random", BROKEN))
+    monkeypatch.setitem(FAMILIAR, GET_BIT, ("random",))
+    monkeypatch.setitem(HELD_OUT, GET_BIT, (BROKEN,))
     result = play_task("counter", "2p", "tiny", truth=False)
     assert [table.win is None for table in result.tables] == [False, True]
     assert result.status is Status.FAILED
@@ -186,8 +231,30 @@ def test_mean_and_worst() -> None:
     assert result.worst.value.mean == 0.25
     assert result.places == pytest.approx((0.5, 0.5))
     assert result.mixed_win is None
+    assert result.held_out_win is result.held_out_worst is None
     assert mean_of([Estimate(0.5), Estimate(0.75)]) == (0.625, None, None)
     assert mean_of([Estimate(0.5), Estimate(0.7, 0.6, 0.9)]) == pytest.approx((0.6, 0.55, 0.7))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_held_out_opponents_have_a_mean_and_a_worst_of_their_own() -> None:
+    """Of the tables of `random` and `highest`, and of those held out in this test, `lowest` and `counter`."""
+    result = play_task("highest", "2p", "tiny", truth=False)
+    wins = {table.name: table.win for table in result.tables if table.win is not None}
+    assert [table.name for table in result.of_held_out] == ["lowest", "counter"]
+    assert result.held_out_win == mean_of([wins["lowest"], wins["counter"]])
+    assert result.win == mean_of(list(wins.values()))
+    assert result.held_out_worst is not None
+    assert result.held_out_worst.table == min(("lowest", "counter"), key=lambda name: wins[name].mean)
+    assert result.to_dict()["summary"]["held_out_win"] == result.held_out_win
+    row = over_seeds("recipe", [result, result])
+    assert row.held_out_win is not None
+    assert row.held_out_win.mean == pytest.approx(result.held_out_win.mean)
+    assert row.held_out_worst is not None
+    assert row.held_out_worst.table == result.held_out_worst.table
+    card = as_card([result])
+    assert f"{result.held_out_win}" in card
+    assert "| counter  | yes " in card
 
 
 def test_several_seeds_are_one_row() -> None:
@@ -314,8 +381,12 @@ def test_the_leaderboard(tmp_path: Path) -> None:
     assert len(rows) == 2
     assert rows[0].startswith(f"| {best}")
     assert "Not played for this page: 3p, 4p" in page
-    assert {"random", "equilibrium", "two_players", "sharks-careful"} <= set(leaderboard.agents("2p"))
-    assert set(leaderboard.agents("4p-memory")) - set(leaderboard.agents("4p")) == {"recall:equilibrium", "recall:four_players"}
+    assert {"random", "equilibrium", "two_players", "best-response:two_players"} <= set(leaderboard.agents("2p"))
+    assert {"sharks-careful", "sharks_two_players"} <= set(leaderboard.agents("sharks-2p-level1"))
+    for task in TASKS:
+        assert set(opponents_of(task)) <= set(leaderboard.agents(task))
+    remembering = {"forgetful", "recall:equilibrium", "recall:four_players"}
+    assert set(leaderboard.agents("4p-memory")) - set(leaderboard.agents("4p")) == remembering
 
 
 def test_the_page_shows_the_protocol() -> None:
@@ -323,7 +394,7 @@ def test_the_page_shows_the_protocol() -> None:
     assert PROTOCOL in page
     for task in TASKS:
         assert f"`{task}`" in page
-    for bot in set().union(*OPPONENTS.values()):
+    for bot in set().union(*FAMILIAR.values(), *HELD_OUT.values()):
         assert f"`{bot}`" in page
     for name, budget in BUDGETS.items():
         frames = f"{budget.bound_frames:,}" if budget.bound_frames else "none"

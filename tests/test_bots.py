@@ -1,6 +1,7 @@
 """Bots: legal in every game, seeded row by row, and as their documentation says."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +16,13 @@ from getbit_env.get_bit.observations import Layout, Options, new_observation_wor
 from getbit_env.get_bit.rules import Games
 from tests.get_bit.play import copy_of, fresh, play_round, random_cards
 
-SLOW = ("lookahead", "montecarlo")
+SLOW = ("lookahead", "soft-lookahead", "montecarlo")
 VARIANTS = ["2p", "3p", "4p", "5p", "7p", "3p-1r", "2p-memory", "3p-memory", "4p-memory", "6p-memory", "4p-3c-1l-pick1"]
+
+
+def agent_options(agent: Agent) -> Options:
+    """What it wants to see."""
+    return getattr(agent, "options", None) or Options()
 
 
 def rows_of(array: np.ndarray) -> np.ndarray:
@@ -68,8 +74,9 @@ def liked(agent: Agent, layout: Layout, observation: np.ndarray, mask: np.ndarra
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", BOTS)
 def test_legal_in_whole_games(name: str, variant: str) -> None:
-    engine = Engine(parse_variant(variant), 4 if name in SLOW else 64, seed=1)
-    play_all_seats(load_agent(name), engine, seed=2)
+    agent = load_agent(name)
+    engine = Engine(parse_variant(variant), 4 if name in SLOW else 64, seed=1, options=agent_options(agent))
+    play_all_seats(agent, engine, seed=2)
     assert engine.outcome.over.max() == 0
     assert (engine.state.limbs > 0).sum(0).max() <= engine.variant.last_line, "all games came to their end"
 
@@ -78,18 +85,20 @@ def test_legal_in_whole_games(name: str, variant: str) -> None:
 @pytest.mark.parametrize("name", BOTS)
 def test_same_actions_whatever_the_options_and_the_batch(name: str, variant: str) -> None:
     games = 4 if name in SLOW else 24
-    whole = play_all_seats(load_agent(name), Engine(parse_variant(variant), games, seed=1), seed=2)
-    for options in (Options(observe_last=True, identity=True), Options(history=True)):
+    least = agent_options(load_agent(name))
+    whole = play_all_seats(load_agent(name), Engine(parse_variant(variant), games, seed=1, options=least), seed=2)
+    for options in (Options(observe_last=True, identity=True), replace(least, history=True)):
         other = play_all_seats(load_agent(name), Engine(parse_variant(variant), games, seed=1, options=options), seed=2)
         np.testing.assert_array_equal(other, whole)
-    part = play_all_seats(load_agent(name), Engine(parse_variant(variant), 3, seed=1), seed=2)
+    part = play_all_seats(load_agent(name), Engine(parse_variant(variant), 3, seed=1, options=least), seed=2)
     np.testing.assert_array_equal(part, np.array(whole)[:, :3])
 
 
 @pytest.mark.parametrize("name", BOTS)
 def test_the_seed_decides(name: str) -> None:
     def play(seed: int) -> list[np.ndarray]:
-        return play_all_seats(load_agent(name), Engine(parse_variant("4p"), 16, seed=1), seed, rounds=3)
+        agent = load_agent(name)
+        return play_all_seats(agent, Engine(parse_variant("4p"), 16, seed=1, options=agent_options(agent)), seed, rounds=3)
 
     np.testing.assert_array_equal(play(5), play(5))
     if not getattr(load_agent(name), "deterministic", False):
@@ -130,8 +139,9 @@ def test_acting_without_a_reset_for_so_many_rows_is_refused() -> None:
         agent.act(rows, mask)
 
 
-PURE = ["random", "highest", "lowest", "forgetful", "counter", "lookahead"]  # with perfect recall only in the face-up game
-PURE_GAMES = [(n, v) for n in PURE for v in ("4p", "2p", "3p-memory") if v != "3p-memory" or n not in ("counter", "lookahead")]
+PURE = ["random", "highest", "lowest", "forgetful"]
+REMEMBERING = ["counter", "level1", "level2", "lookahead", "soft-lookahead"]  # with perfect recall, so only in face-up games
+PURE_GAMES = [(n, v) for v in ("4p", "2p") for n in PURE + REMEMBERING] + [(n, "3p-memory") for n in PURE]
 
 
 @pytest.mark.parametrize(("name", "variant"), PURE_GAMES)

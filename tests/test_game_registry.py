@@ -28,8 +28,8 @@ class ThirdBot(Highest):
     game = GAME
 
 
-def remember(agent: object) -> object:
-    agent.remembered = True
+def remember(agent: object, name: str) -> object:
+    agent.remembered = name
     return agent
 
 

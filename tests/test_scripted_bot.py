@@ -13,10 +13,10 @@ from getbit_env.game_registry import game_named
 ALL_BOTS = [(variant, name) for variant in ("4p", "2p-memory", "sharks-2p-level2") for name in game_named(variant).bots]
 
 
-def rows_of(variant: str, games: int = 3) -> tuple[Any, np.ndarray, np.ndarray]:
+def rows_of(variant: str, games: int = 3, options: Any = None) -> tuple[Any, np.ndarray, np.ndarray]:
     """Layout, observations and masks of the first decision, all seats of some games."""
     game = game_named(variant)
-    engine = game.make_engine(game.parse_variant(variant), games, seed=1)
+    engine = game.make_engine(game.parse_variant(variant), games, seed=1, options=options)
     engine.start()
     engine.observe()
     size, actions = engine.layout.size, engine.action_mask.shape[2]
@@ -27,7 +27,7 @@ def rows_of(variant: str, games: int = 3) -> tuple[Any, np.ndarray, np.ndarray]:
 def test_a_bot_refuses_arrays_that_do_not_fit_its_layout(variant: str, name: str) -> None:
     """Compiled code would read behind their ends."""
     bot = game_named(variant).bots[name]()
-    layout, seen, mask = rows_of(variant)
+    layout, seen, mask = rows_of(variant, options=getattr(bot, "options", None))
     bot.reset(layout, np.ones(len(seen), bool), 1)
     for wrong_seen, wrong_mask in (
         (seen[:, :-1], mask),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from getbit_env.benchmark.protocol import BUDGETS, PROTOCOL
-from getbit_env.benchmark.results import Kind, SeedsRow, Status, TaskResult, Truth
+from getbit_env.benchmark.results import Kind, Over, SeedsRow, Status, TaskResult, Truth
 from getbit_env.game_registry import find_variant
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__
@@ -19,6 +19,11 @@ def cite(budget: str) -> str:
 def shown(value: Estimate | None) -> str:
     """A value in a table."""
     return "-" if value is None else str(value)
+
+
+def worst_shown(worst: Over | None) -> str:
+    """The worst table in a cell: its wins, and whose it is."""
+    return "-" if worst is None else f"{worst.value}, {worst.table}"
 
 
 def truth_shown(truth: Truth) -> str:
@@ -49,7 +54,7 @@ def as_card(results: Sequence[TaskResult]) -> str:
         f"# {results[0].agent}",
         "",
         f"{cite(results[0].budget)}. A row of the first table is a task: one seat of the agent, one bot in all others, means over "
-        "the bots with 95 % intervals. "
+        "the bots with 95 % intervals. Held out: over the bots against which recipes don't train by default. "
         f"{budget.starts:,} starts a table, {budget.searching_starts:,} where a bot searches, each in all rotations. "
         "Gain: what a best response gains when the agent plays all other seats.",
         "",
@@ -57,15 +62,27 @@ def as_card(results: Sequence[TaskResult]) -> str:
     if played:
         lines += [
             table(
-                ("task", "share", "wins", "payoff", "worst wins", "against", "mixed tables", "gain", "µs a decision"),
+                (
+                    "task",
+                    "share",
+                    "wins",
+                    "payoff",
+                    "worst table",
+                    "held out",
+                    "worst held out",
+                    "mixed tables",
+                    "gain",
+                    "µs a decision",
+                ),
                 [
                     (
                         one.task,
                         f"{1 / find_variant(one.task).players:.3f}",
                         shown(one.win),
                         shown(one.payoff),
-                        shown(one.worst.value if one.worst else None),
-                        one.worst.table if one.worst else "-",
+                        worst_shown(one.worst),
+                        shown(one.held_out_win),
+                        worst_shown(one.held_out_worst),
                         shown(one.mixed_win),
                         truth_shown(one.truth),
                         f"{one.microseconds:.3g}",
@@ -81,8 +98,8 @@ def as_card(results: Sequence[TaskResult]) -> str:
         if one.truth.note:
             known = {Kind.EXACT: "Gain is exact", Kind.LOWER_BOUND: "Gain is a lower bound", Kind.UNKNOWN: "Gain is not known"}
             lines += [f"{known[one.truth.kind]}: {in_cell(one.truth.note)}.", ""]
-        rows = [(each.name, shown(each.win), shown(each.payoff), f"{each.starts:,}") for each in one.tables]
-        lines += [table(("table of", "wins", "payoff", "starts"), rows), ""]
+        rows = [(each.name, "yes" * each.held_out, shown(each.win), shown(each.payoff), f"{each.starts:,}") for each in one.tables]
+        lines += [table(("table of", "held out", "wins", "payoff", "starts"), rows), ""]
     lost = [result for result in results if result.status is not Status.PLAYED]
     if lost:
         lines += ["## Not played", "", "These tasks have no numbers; nothing is counted as won.", ""]
@@ -102,15 +119,27 @@ def as_seeds_card(rows: Sequence[SeedsRow], budget: str) -> str:
         "the means of seeds. One seed that can't play leaves a task without numbers.",
         "",
         table(
-            ("task", "seeds", "wins", "payoff", "worst wins", "against", "mixed tables", "exact gain", "reason"),
+            (
+                "task",
+                "seeds",
+                "wins",
+                "payoff",
+                "worst table",
+                "held out",
+                "worst held out",
+                "mixed tables",
+                "exact gain",
+                "reason",
+            ),
             [
                 (
                     row.task,
                     str(len(seeds)),
                     shown(row.win),
                     shown(row.payoff),
-                    shown(row.worst.value if row.worst else None),
-                    row.worst.table if row.worst else "-",
+                    worst_shown(row.worst),
+                    shown(row.held_out_win),
+                    worst_shown(row.held_out_worst),
                     shown(row.mixed_win),
                     shown(row.gain),
                     row.reason,

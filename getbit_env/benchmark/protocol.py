@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+from getbit_env.agent_registry import content_digest
 from getbit_env.core.spec import GameSpec, Variant
 from getbit_env.game_registry import find_variant, game_of
 
@@ -19,14 +20,39 @@ TASKS = ("2p", "3p", "4p", "5p", "6p", "7p", "4p-memory", "4p-half", "sharks-2p-
 MIXED = 4  # mixed tables of a task
 DIGESTED_STARTS = 48  # so many starts of each task go into the digest
 
-# The opponents by game. They are named here, so that a new bot changes no number of this protocol. Those that search take
+# The opponents by game. They are named here, so that a new bot changes no number of this protocol. First those against which
+# recipes train by default, then those held out, against which no recipe trains unless it is told to. Those that search take
 # hundreds of times as long and play fewer starts.
-OPPONENTS: dict[str, tuple[str, ...]] = {
-    "getbit/GetBit-v0": ("random", "highest", "lowest", "forgetful", "counter", "lookahead", "montecarlo"),
-    "getbit/SharksAreWild-v0": ("sharks-random", "sharks-greedy", "sharks-careful", "sharks-montecarlo"),
+FAMILIAR: dict[str, tuple[str, ...]] = {
+    "getbit/GetBit-v0": ("random", "highest", "lowest", "counter"),
+    "getbit/SharksAreWild-v0": ("sharks-random", "sharks-greedy", "sharks-careful"),
 }
-SEARCHING = frozenset({"lookahead", "montecarlo", "sharks-montecarlo"})
-# Counts changes of how a bot of `OPPONENTS` plays. Raised together with the version of the protocol.
+HELD_OUT: dict[str, tuple[str, ...]] = {
+    "getbit/GetBit-v0": (
+        "forgetful",
+        "level1",
+        "level2",
+        "adaptive",
+        "mixture",
+        "lookahead",
+        "soft-lookahead",
+        "montecarlo",
+        "best-response:two_players",
+        "best-response:four_players",
+        "best-response:four_players_ppo",
+    ),
+    "getbit/SharksAreWild-v0": ("sharks-soft", "sharks-mixture", "sharks-montecarlo"),
+}
+SEARCHING = frozenset({"lookahead", "soft-lookahead", "montecarlo", "sharks-montecarlo"})
+# Opponents that are not at every task of their game: `forgetful` plays as `counter` does where nothing is hidden, and a best
+# response plays the variant for which it was computed.
+ONLY_AT: dict[str, tuple[str, ...]] = {
+    "forgetful": ("4p-memory",),
+    "best-response:two_players": ("2p",),
+    "best-response:four_players": ("4p",),
+    "best-response:four_players_ppo": ("4p",),
+}
+# Counts changes of how a bot plays. Raised together with the version of the protocol.
 OPPONENTS_VERSION = 1
 
 
@@ -55,8 +81,14 @@ BUDGETS = {
 
 
 def opponents_of(task: str) -> tuple[str, ...]:
-    """The bots of a task."""
-    return OPPONENTS[find_variant(task).game]
+    """The opponents of a task, those held out last."""
+    game = find_variant(task).game
+    return tuple(bot for bot in FAMILIAR[game] + HELD_OUT[game] if task in ONLY_AT.get(bot, (task,)))
+
+
+def is_held_out(opponent: str) -> bool:
+    """Whether recipes don't train against an opponent by default."""
+    return any(opponent in bots for bots in HELD_OUT.values())
 
 
 def tables_of(task: str) -> list[tuple[str, ...]]:
@@ -81,14 +113,21 @@ def starts_of(table: tuple[str, ...], budget: Budget) -> int:
 
 @cache
 def protocol_digest() -> str:
-    """Hex digest of what the protocol holds fixed: tasks, seed, budgets, opponents, tables, the first starts of each task."""
+    """Hex digest of what the protocol holds fixed.
+
+    That is: tasks, seed, budgets, opponents, the weights of the agents to which some respond, tables, the first starts of each
+    task.
+    """
     digest = hashlib.sha256()
     fixed: dict[str, Any] = {
         "protocol": PROTOCOL,
         "seed": SEED,
         "budgets": {name: asdict(budget) for name, budget in BUDGETS.items()},
         "searching": sorted(SEARCHING),
-        "opponents": OPPONENTS,
+        "familiar": FAMILIAR,
+        "held out": HELD_OUT,
+        "only at": ONLY_AT,
+        "weights": {bot: content_digest(bot, find_variant(tasks[0])) for bot, tasks in ONLY_AT.items()},
         "opponents version": OPPONENTS_VERSION,
         "tables": {task: tables_of(task) for task in TASKS},
         "starts": {task: _first_starts(task) for task in TASKS},

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from getbit_env.benchmark.protocol import is_held_out
 from getbit_env.match.comparison import seed_interval
 from getbit_env.match.statistics import Estimate
 
@@ -82,6 +83,11 @@ class TableResult:
         """Whether one bot plays all seats beside the agent."""
         return len(set(self.others)) == 1
 
+    @property
+    def held_out(self) -> bool:
+        """Whether one bot plays them against which recipes don't train by default."""
+        return self.of_a_kind and is_held_out(self.others[0])
+
 
 @dataclass(frozen=True)
 class TaskResult:
@@ -119,6 +125,11 @@ class TaskResult:
         return tuple(table for table in self.tables if table.of_a_kind)
 
     @property
+    def of_held_out(self) -> tuple[TableResult, ...]:
+        """The tables of one bot that is held out."""
+        return tuple(table for table in self.tables if table.held_out)
+
+    @property
     def mixed(self) -> tuple[TableResult, ...]:
         """The mixed tables."""
         return tuple(table for table in self.tables if not table.of_a_kind)
@@ -150,9 +161,22 @@ class TaskResult:
         return self.mean(lambda table: table.win, self.mixed)
 
     @property
+    def held_out_win(self) -> Estimate | None:
+        """Mean wins over the tables of bots that are held out."""
+        return self.mean(lambda table: table.win, self.of_held_out)
+
+    @property
     def worst(self) -> Over | None:
         """The bot's table at which it wins least. As the least of several, it errs to the low side."""
-        found = [Over(table.name, table.win) for table in self.of_bots if table.win is not None]
+        return self._worst(self.of_bots)
+
+    @property
+    def held_out_worst(self) -> Over | None:
+        """Likewise of the bots that are held out."""
+        return self._worst(self.of_held_out)
+
+    def _worst(self, tables: Sequence[TableResult]) -> Over | None:
+        found = [Over(table.name, table.win) for table in tables if table.win is not None]
         return min(found, key=lambda one: one.value.mean) if self.status is Status.PLAYED and found else None
 
     @property
@@ -164,13 +188,15 @@ class TaskResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON can hold it, with what is concluded from it."""
-        worst = self.worst
+        worst, held_out = self.worst, self.held_out_worst
         return {
             **asdict(self),
             "summary": {
                 "win": self.win,
                 "payoff": self.payoff,
                 "worst": worst and {"table": worst.table, "win": worst.value},
+                "held_out_win": self.held_out_win,
+                "held_out_worst": held_out and {"table": held_out.table, "win": held_out.value},
                 "mixed_win": self.mixed_win,
                 "places": self.places,
             },
@@ -216,6 +242,7 @@ class SeedsRow:
         reason: why there are no numbers: a seed that could not play is not left out of a mean.
         win, payoff: mean over the bots' tables.
         worst: the bot against which the recipe wins least, in the mean over its seeds.
+        held_out_win, held_out_worst: likewise over the bots that are held out.
         mixed_win: mean over the mixed tables.
         gain: of a best response, if it is exact for all seeds.
     """
@@ -227,6 +254,8 @@ class SeedsRow:
     win: Estimate | None = None
     payoff: Estimate | None = None
     worst: Over | None = None
+    held_out_win: Estimate | None = None
+    held_out_worst: Over | None = None
     mixed_win: Estimate | None = None
     gain: Estimate | None = None
 
@@ -254,10 +283,14 @@ def over_seeds(recipe: str, results: Sequence[TaskResult]) -> SeedsRow:
         return seed_interval(means, least, most) if len(means) == len(results) else None
 
     by_bot = [
-        Over(tables[0].name, value)
+        (tables[0].held_out, Over(tables[0].name, value))
         for tables in zip(*(result.of_bots for result in results), strict=True)
         if (value := over([table.win for table in tables], 0, 1)) is not None
     ]
+
+    def worst(found: Sequence[Over]) -> Over | None:
+        return min(found, key=lambda one: one.value.mean, default=None)
+
     gains = [Estimate(r.truth.gain) if r.truth.kind is Kind.EXACT and r.truth.gain is not None else None for r in results]
     return SeedsRow(
         task,
@@ -266,7 +299,9 @@ def over_seeds(recipe: str, results: Sequence[TaskResult]) -> SeedsRow:
         "",
         over([result.win for result in results], 0, 1),
         over([result.payoff for result in results], -float("inf"), float("inf")),
-        min(by_bot, key=lambda one: one.value.mean),
+        worst([one for _, one in by_bot]),
+        over([result.held_out_win for result in results], 0, 1),
+        worst([one for held_out, one in by_bot if held_out]),
         over([result.mixed_win for result in results], 0, 1),
         over(gains, 0, float("inf")),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.agent_registry import check_agents, content_digest, is_code, load_agent
-from getbit_env.benchmark.protocol import BUDGETS, PROTOCOL, SEED, protocol_digest, starts_of, tables_of
+from getbit_env.benchmark.protocol import BUDGETS, PROTOCOL, SEED, opponents_of, protocol_digest, starts_of, tables_of
 from getbit_env.benchmark.results import Kind, Status, TableResult, TaskResult, Truth
 from getbit_env.core.agent import Agent
 from getbit_env.core.choices import did_you_mean
@@ -120,6 +120,9 @@ def play_task(
         check_agents({agent: loaded}, variant)
     except ValueError as error:
         return TaskResult(task, agent, budget, settings, Status.UNFIT, str(error), about=about)
+    if progress is not None:
+        progress(f"{task}: getting the opponents ready", 0, 0)  # a best response is computed if none is kept
+    check_agents({name: load_agent(name) for name in opponents_of(task)}, variant)
     timed, tables = Timed(loaded), tables_of(task)
     played: list[TableResult] = []
     _play(timed, tables[0], variant, LEAST_STARTS)  # compiles and loads what the agent needs, which is not its time to decide

@@ -198,7 +198,7 @@ class GameSpec:
         statistics: what matches count beside wins and places.
         named_agents: other agents by name, each as the text `module:attribute` of what makes it.
         agent_files: what loads an agent from a file, by the ending of its name, likewise.
-        agent_wrappers: what `NAME:` before the name of an agent does to it, likewise.
+        agent_wrappers: what `NAME:` before the name of an agent does to it, likewise; called with the agent and its name.
         rendering: the module that draws the game, with `scene_of_batch` and `picture`, imported when something is drawn; empty if
             nothing does.
         secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.

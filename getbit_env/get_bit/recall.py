@@ -189,8 +189,8 @@ class PerfectRecall:
         return found
 
 
-def remember(agent: Agent) -> PerfectRecall:
-    """The agent with perfect recall; one that has it is returned as it is.
+def remember(agent: Agent, _name: str = "") -> PerfectRecall:
+    """The agent, of whatever name, with perfect recall; one that has it is returned as it is.
 
     Raises:
         ValueError: it plays another game.

@@ -44,5 +44,5 @@ SPEC = GameSpec(
     statistics=(Statistic("bites", bites),),
     named_agents={"equilibrium": "getbit_env.exact:Equilibrium"},
     agent_files={".npz": "getbit_env.exact:BestResponse.load"},
-    agent_wrappers={"recall": "getbit_env.get_bit.recall:remember"},
+    agent_wrappers={"recall": "getbit_env.get_bit.recall:remember", "best-response": "getbit_env.best_responses:respond_to"},
 )

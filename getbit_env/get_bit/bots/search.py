@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import size_of
 from getbit_env.core.compiled import inlined, kernel
-from getbit_env.core.scripted_bot import ScriptedBot, SetBot
+from getbit_env.core.scripted_bot import LogitBot, ScriptedBot, SetBot
 from getbit_env.core.streams import random_bits
 from getbit_env.get_bit.observations import Layout, View, read_position, reads_first_round
 from getbit_env.get_bit.recall import PerfectRecall
@@ -34,6 +34,7 @@ SAMPLES = 512
 PLAYOUTS = 200
 EXACT_UP_TO = 5  # robots
 LIMB_POWER = 2.0
+TEMPERATURE = 0.02
 
 
 class SearchWorkspace(NamedTuple):
@@ -309,6 +310,41 @@ class LookAhead(PerfectRecall):
             raise ValueError(f"samples is 1 or more, not {samples}")
         super().__init__(_LookAhead(exact_up_to, samples))
         self.name = "LookAhead"
+
+
+class _SoftLookAhead(LogitBot):
+    """`SoftLookAhead` for the face-up game."""
+
+    game = ID
+
+    def __init__(self, temperature: float) -> None:
+        super().__init__(temperature)
+        self._search = _LookAhead(EXACT_UP_TO, SAMPLES)
+
+    def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
+        """See `getbit_env.core.agent.Agent`."""
+        super().reset(layout, begins, seed)
+        self._search.reset(layout, begins, seed)
+
+    def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """See `LogitBot`."""
+        return self._search.values(observation, action_mask)
+
+
+class SoftLookAhead(PerfectRecall):
+    """Looks one round ahead as `LookAhead` does, and plays the better actions more often instead of the best one always.
+
+    An action is played with a probability proportional to exp(share / temperature).
+    """
+
+    def __init__(self, temperature: float = TEMPERATURE) -> None:
+        """Make the bot.
+
+        Raises:
+            ValueError: the temperature is not a number over 0.
+        """
+        super().__init__(_SoftLookAhead(temperature))
+        self.name = "SoftLookAhead"
 
 
 class _MonteCarlo(SetBot):

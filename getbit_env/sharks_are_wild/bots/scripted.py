@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import pick
 from getbit_env.core.compiled import inlined, kernel
-from getbit_env.core.scripted_bot import ScriptedBot
+from getbit_env.core.scripted_bot import LogitBot, Mixture, ScriptedBot
 from getbit_env.core.streams import random_bits
 from getbit_env.sharks_are_wild.observations import View, hand_size, read, unseen
 from getbit_env.sharks_are_wild.rules import (
@@ -46,6 +46,7 @@ from getbit_env.sharks_are_wild.rules import (
 from getbit_env.sharks_are_wild.variants import ID
 
 MOST_ACTIONS = 33
+TEMPERATURE = 0.03  # coins
 NEVER = -1e9
 
 # --- positions as a player judges them --------------------------------------------------------------------------------------
@@ -315,6 +316,20 @@ def _prefer_careful(
 
 
 @kernel
+def _careful_scores(view: View, rules: Rules, observation: NDArray[np.float32], games: Games, scores: NDArray[np.float64]) -> None:
+    """What each action is worth to `Careful`, in coins, into `scores`, `[B, A]`; 0 for illegal ones and in rows of zeros."""
+    rest, hidden = np.zeros(KINDS, np.int64), np.zeros(view.players, np.int64)
+    scores[:] = 0
+    for b in range(observation.shape[0]):
+        if observation[b].any():
+            read_all(view, observation[b], games, rest, hidden)
+            may = legal(rules, games, 0)
+            for action in range(scores.shape[1]):
+                if (may >> action) & 1 != 0:
+                    scores[b, action] = _careful_score(rules, games, 0, action, rest, hidden)
+
+
+@kernel
 def read_all(view: View, seen: NDArray[np.float32], games: Games, rest: NDArray[np.int64], hidden: NDArray[np.int64]) -> None:
     """Read an observation, count what is not seen, and how many cards of each hand are hidden."""
     read(view, seen, games, 0)
@@ -385,3 +400,35 @@ class Careful(Scripted):
     """
 
     prefer = staticmethod(_prefer_careful)
+
+
+class Soft(LogitBot):
+    """Weighs actions as `Careful` does, and plays the better ones more often instead of the best one always.
+
+    An action is played with a probability proportional to exp(worth in coins / temperature).
+    """
+
+    game = ID
+
+    def __init__(self, temperature: float = TEMPERATURE) -> None:
+        """Make the bot.
+
+        Raises:
+            ValueError: the temperature is not a number over 0.
+        """
+        super().__init__(temperature)
+
+    def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """See `LogitBot`."""
+        scores, rules = np.empty(action_mask.shape), self._layout.variant.rules
+        _careful_scores(self._view, rules, observation, new_games(rules, 1), scores)
+        return scores
+
+
+class MixedBot(Mixture):
+    """Is another bot in every game: it draws `Greedy`, `Careful` or `Soft` when a game begins, and keeps it."""
+
+    game = ID
+
+    def __init__(self) -> None:
+        super().__init__([Greedy(), Careful(), Soft()])
