@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import pick, probabilities_of
+from getbit_env.core.agent import SeatPlayer
 from getbit_env.core.compiled import kernel
 from getbit_env.core.streams import RowStreams, random_bits
 
@@ -52,7 +53,7 @@ def check_game(agent: Any, layout: Any) -> None:
         raise ValueError(f"{type(agent).__name__} plays {agent.game} and no other game, not {layout.variant}")
 
 
-class RowBot:
+class RowBot(SeatPlayer):
     """An agent with a random stream for each row. It refuses arrays that don't fit its last `reset`.
 
     Attributes:
