@@ -172,6 +172,17 @@ class PerfectRecall(SeatPlayer):
         if check is not None:
             check(Layout(replace(layout.variant, memory=False), layout.options))
 
+    def options_for(self, variant: Any) -> Options:
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            ValueError: the agent within can't play the face-up game.
+        """
+        if not hasattr(self.agent, "options_for") or variant.game != self.game:
+            return self.options
+        wanted: Options | None = self.agent.options_for(replace(variant, memory=False))
+        return wanted or Options()
+
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
         """See `getbit_env.core.agent.Agent`."""
         return self.agent.act(observation if self._recall is None else self._recall.see(observation), action_mask)
