@@ -6,9 +6,23 @@ try:
 except ImportError as error:
     raise ImportError('getbit_env.sb3 needs Stable-Baselines3 and sb3-contrib: pip install "getbit-env[sb3]"') from error
 
-from getbit_env.sb3.callbacks import OpponentPool, Past, PastSampling, WinRate
+from getbit_env.sb3.callbacks import OpponentPool, Past, PastSampling
+from getbit_env.sb3.evaluation import BenchmarkScore, Evaluation, Figure, WinRate
+from getbit_env.sb3.exact_gain import ExactGain
 from getbit_env.sb3.get_bit import GetBitVecEnv
 from getbit_env.sb3.models import network_of
 from getbit_env.sb3.vec_env import SingleAgentVecEnv
 
-__all__ = ["GetBitVecEnv", "OpponentPool", "Past", "PastSampling", "SingleAgentVecEnv", "WinRate", "network_of"]
+__all__ = [
+    "BenchmarkScore",
+    "Evaluation",
+    "ExactGain",
+    "Figure",
+    "GetBitVecEnv",
+    "OpponentPool",
+    "Past",
+    "PastSampling",
+    "SingleAgentVecEnv",
+    "WinRate",
+    "network_of",
+]

@@ -1,4 +1,4 @@
-"""Callbacks for self-play over a `SingleAgentVecEnv`: opponents and win rates."""
+"""The callback for self-play over a `SingleAgentVecEnv`: opponents."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
-from getbit_env.agent_registry import check_agents, load_agent
+from getbit_env.agent_registry import check_agents
 from getbit_env.core.agent import Agent
 from getbit_env.core.choices import choice
 from getbit_env.game_registry import game_of
-from getbit_env.match import MatchResult, play_match
 from getbit_env.network import NetworkAgent, load_network, save_network
+from getbit_env.sb3.evaluation import loaded
 from getbit_env.sb3.models import network_of
 
 # --- opponents ---------------------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class OpponentPool(BaseCallback):
         self.pool_size, self.snapshot_freq = pool_size, snapshot_freq
         self.bot_groups = round(opponent_groups * bot_share)
         self.latest_groups = min(max(round(opponent_groups * latest_share), 1), opponent_groups - self.bot_groups)
-        self._bots = None if bots is None else _loaded(bots)
+        self._bots = None if bots is None else loaded(bots)
         self.past: list[Past] = []
         self.rollouts = 0
         self.results: dict[str, list[float]] = defaultdict(list)
@@ -181,7 +181,7 @@ class OpponentPool(BaseCallback):
         """Refuse bots that can't play the learner's game, before training begins."""
         variant = network_of(self.model).variant
         if self._bots is None:
-            self._bots = _loaded(game_of(variant).default_opponents) if self.bot_groups else {}
+            self._bots = loaded(game_of(variant).default_opponents) if self.bot_groups else {}
         for name in self._bots:
             self.check_bot_name(name)
         check_agents(self._bots, variant)
@@ -227,104 +227,6 @@ class OpponentPool(BaseCallback):
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.safetensors"
-
-
-# --- evaluation --------------------------------------------------------------------------------------------------------------
-
-
-class WinRate(BaseCallback):
-    """Every so many rollouts, plays the policy against some opponents, every start in every rotation of the seats.
-
-    The figures are logged at the timestep at which they were measured, as `EvalCallback` does.
-
-    Attributes:
-        results: of the last evaluation, by the name of the opponents.
-        score: mean of the win rates of the last evaluation.
-        best: of all evaluations.
-        rollouts: how many there were.
-    """
-
-    model: Any  # SB3 types it as the base of all algorithms
-
-    def __init__(
-        self,
-        opponents: Sequence[str] | None = None,
-        *,
-        eval_freq: int = 32,
-        starts: int = 480,
-        seed: int = 0,
-        save_best: str | os.PathLike[str] | None = None,
-    ) -> None:
-        """Name the opponents.
-
-        Args:
-            opponents: names of agents, by default the `default_opponents` of the game; each in turn has all seats but the policy's.
-            eval_freq: rollouts between evaluations (not steps, as in `EvalCallback`).
-            starts: starts against each of them.
-            seed: of starts and agents.
-            save_best: file for the best policy so far.
-
-        Raises:
-            ValueError: an argument has a value that is not allowed.
-        """
-        super().__init__()
-        _check_count("eval_freq", eval_freq)
-        if opponents is not None and not opponents:
-            raise ValueError("opponents names at least one agent")
-        self._opponents = None if opponents is None else _loaded(opponents)
-        self.eval_freq, self.starts, self.seed = eval_freq, starts, seed
-        self.save_best = None if save_best is None else Path(save_best)
-        self.results: dict[str, MatchResult] = {}
-        self.score, self.best = -1.0, -1.0
-        self.rollouts = 0
-
-    def evaluate(self) -> None:
-        """Play against all opponents, log the win rates, and keep the policy if its score is the best so far.
-
-        Raises:
-            RuntimeError: an opponent failed, so that there is nothing to measure.
-        """
-        agent = network_of(self.model)
-        others = agent.variant.players - 1
-        results: dict[str, MatchResult] = {}
-        for name in self._opponents or {}:
-            line_up: list[Agent | str] = [agent, *[name] * others]
-            results[name] = play_match(line_up, agent.variant, starts=self.starts, seed=self.seed)
-            if (failure := results[name].failure) is not None:
-                raise RuntimeError(f"no evaluation against {name}: {failure.agent} failed: {failure.reason}")
-        won = {name: result[result.line_up[0]].win.mean for name, result in results.items()}
-        self.results, self.score = results, float(np.mean(list(won.values())))
-        for name, win in won.items():
-            self.logger.record(f"eval/win_{name}", win)
-        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
-        self.logger.dump(self.num_timesteps)
-        if self.score > self.best:
-            self.best = self.score
-            if self.save_best is not None:
-                agent.about["score"] = f"{self.score:.4f}"
-                save_network(self.save_best, agent)
-
-    def _init_callback(self) -> None:
-        """Refuse opponents that can't play the learner's game, before training begins."""
-        variant = network_of(self.model).variant
-        if self._opponents is None:
-            self._opponents = _loaded(game_of(variant).default_opponents)
-        check_agents(self._opponents, variant)
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_end(self) -> None:
-        self.rollouts += 1
-        if self.rollouts % self.eval_freq == 0:
-            self.evaluate()
-
-
-def _loaded(names: Sequence[str]) -> dict[str, Agent]:
-    """Agents by their names."""
-    if isinstance(names, str):
-        raise ValueError(f"agents are given as a list of names, not as {names!r}")
-    return {name: load_agent(name) for name in names}
 
 
 def _check_count(option: str, value: object) -> None:

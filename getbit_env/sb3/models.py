@@ -40,7 +40,6 @@ OBSERVATION, MASK = "observation", "action_mask"  # keys of the observations of 
 PLAYABLE = "PPO, A2C, DQN, MaskablePPO, QRDQN and RecurrentPPO"
 HARMLESS_WRAPPERS = (VecMonitor, VecNormalize, VecCheckNan, VecVideoRecorder)  # VecNormalize is folded in
 CHECKED_OBSERVATIONS = 256
-FITS = 0.05  # mean distance from 0 and 1 of what the right `VecNormalize` makes of normalized observations
 
 # What is kept in a file and not needed to play: buffers are made small, and schedules may be code of another version of Python.
 NOT_NEEDED: dict[str, Any] = {"buffer_size": 1, "learning_rate": 0.0, "lr_schedule": lambda _: 0.0, "clip_range": lambda _: 0.0}
@@ -381,12 +380,21 @@ def _normalization(model: Any, env: Any, given: Any, path: Path | None, name: st
             )
     elif is_raw(last):
         raise ValueError(f"{name} was trained on observations as the game shows them, which the given VecNormalize would change")
-    elif not (far := _distance_from_raw(_restored(found, last))) <= FITS:
+    elif not (far := _distance_from_raw(_restored(found, last))) <= _staleness(model, last):
         raise ValueError(
             f"{name} was trained with another VecNormalize than the given one, which maps what the model saw last {far:.2g} away "
             "from the zeros and ones of the game"
         )
     return found
+
+
+def _staleness(model: Any, last: Any) -> float:
+    """How far from 0 and 1 the right `VecNormalize` can map what the model saw last, in the mean.
+
+    A checkpoint within a rollout holds the observations of one step, and statistics that know one step more. Measured: that is at
+    most half of this.
+    """
+    return 0.3 * len(_part(last)) / max(int(getattr(model, "num_timesteps", 0)), 1) + 1e-4
 
 
 def _distance_from_raw(restored: NDArray[np.float64]) -> float:
