@@ -124,7 +124,7 @@ def as_agent(
         module = ModulePolicy(policy)
         return PolicyAgent(module, layout=layout, deterministic=deterministic, name=name or type(policy).__name__)
     if callable(policy) and not isinstance(policy, type):
-        called = name or getattr(policy, "__name__", type(policy).__name__)
+        called = name or str(getattr(policy, "__name__", type(policy).__name__))
         return PolicyAgent(FunctionPolicy(policy, called), layout=layout, deterministic=deterministic, name=called)
     raise TypeError(
         "a policy is a model of Stable-Baselines3 or the path of its .zip, a torch module, a function of observations and masks, "
@@ -201,7 +201,7 @@ def distribution(answer: Answer, action_mask: NDArray[np.int8], deterministic: b
         if wrong.any():
             row = int(wrong.argmax())
             raise ValueError(f"{name} plays {actions[row]}; legal are {np.flatnonzero(legal[row]).tolist()}")
-        return np.eye(legal.shape[1])[actions]
+        return _one_hot(actions, legal.shape[1])
     scores = answer.scores.astype(np.float64)
     if scores.shape != legal.shape:
         raise ValueError(f"{name} answers with {answer.kind} of shape {list(scores.shape)}, not {list(legal.shape)}")
@@ -210,14 +210,19 @@ def distribution(answer: Answer, action_mask: NDArray[np.int8], deterministic: b
     if answer.kind is Kind.PROBABILITIES:
         _check_distribution(scores, legal, name)
     if deterministic or answer.kind is Kind.VALUES:
-        return np.eye(legal.shape[1])[np.where(legal, scores, -np.inf).argmax(axis=1)]
+        return _one_hot(np.where(legal, scores, -np.inf).argmax(axis=1), legal.shape[1])
     if answer.kind is Kind.LOGITS:
         scores = np.where(legal, scores, -np.inf)
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
     else:
         scores = np.where(legal, scores, 0)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
+    made: NDArray[np.float64] = scores / scores.sum(axis=1, keepdims=True)
+    return made
+
+
+def _one_hot(actions: NDArray[np.integer[Any]], size: int) -> NDArray[np.float64]:
+    made: NDArray[np.float64] = np.eye(size)[actions]
+    return made
 
 
 def _check_distribution(scores: NDArray[np.float64], legal: NDArray[np.bool_], name: str) -> None:
@@ -255,6 +260,7 @@ class _Adapted(SeatPlayer):
     """What agents made of policies have in common."""
 
     _reference: Any  # what it was made from, until both were compared
+    _streams: RowStreams | None = None
 
     def __init__(self, *, layout: Any, sizes: tuple[int, int] | None, deterministic: bool, name: str) -> None:
         """Make the agent.
@@ -309,7 +315,7 @@ class _Adapted(SeatPlayer):
             ValueError: see `check_layout`.
         """
         self.check_layout(layout)
-        if seed is not None or getattr(self, "_streams", None) is None or self._streams.keys.size != begins.size:
+        if seed is not None or self._streams is None or self._streams.keys.size != begins.size:
             self._streams = RowStreams(seed, begins.size)
             self._forget(begins.size)
         self._begin_rows(begins)
@@ -323,6 +329,8 @@ class _Adapted(SeatPlayer):
             probabilities[chooses] = self._play(observation[chooses], action_mask[chooses], chooses)
         if self.deterministic:
             return np.asarray(probabilities.argmax(axis=1), np.int64)
+        if self._streams is None:
+            raise RuntimeError(f"{self.name} acts after a reset")
         return sample(probabilities, self._streams.keys, self._streams.counters)
 
     def _compare(self, layout: Any) -> None:

@@ -15,7 +15,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from getbit_env.agent_registry import check_agents, load_agent
 from getbit_env.benchmark.protocol import BUDGETS, SEED, TASKS, starts_of, tables_of
-from getbit_env.benchmark.results import Status, TableResult, TaskResult
+from getbit_env.benchmark.results import Status, TableResult, TaskResult, mean_of
 from getbit_env.core.agent import Agent, SeatPlayer
 from getbit_env.core.choices import did_you_mean, whole_number
 from getbit_env.core.files import write_whole
@@ -51,7 +51,8 @@ class Figure(NamedTuple):
 def figure(name: str, value: float | Estimate) -> Figure:
     """The figure of an estimate, or of an exact number."""
     if isinstance(value, Estimate):
-        return Figure(name, value.mean, value.low, value.high)
+        low, high = (value.mean if end is None else end for end in (value.low, value.high))
+        return Figure(name, value.mean, low, high)
     return Figure(name, value, value, value)
 
 
@@ -271,8 +272,8 @@ class WinRate(Evaluation):
                 raise RuntimeError(f"no evaluation against {name}: {failure.agent} failed: {failure.reason}")
         self.results = results
         won = {name: result[0].win for name, result in results.items()}
-        ends = [sum(win[k] for win in won.values()) / len(won) for k in range(3)]  # the same starts: errors may have one sign
-        return [Figure(self.judged_by, *ends), *(figure(f"eval/win_{name}", win) for name, win in won.items())]
+        mean = mean_of(list(won.values()))  # all play the same starts, so their errors may have one sign
+        return [figure(self.judged_by, mean), *(figure(f"eval/win_{name}", win) for name, win in won.items())]
 
 
 SCORES: dict[str, Callable[[TaskResult], Estimate | None]] = {

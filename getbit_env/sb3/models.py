@@ -168,20 +168,18 @@ class Shown:
     """
 
     def __init__(self, policy: Any, normalize: VecNormalize | None) -> None:
-        space = policy.observation_space
+        space: Any = policy.observation_space
         self._parts = {key: part.shape[0] for key, part in space.spaces.items()} if isinstance(space, spaces.Dict) else None
-        self._made: tuple[Any, Any] | None = None  # of zeros and of ones
+        self._made: list[Any] | None = None  # of zeros and of ones
         if normalize is not None:
-            size = {} if self._parts is not None else space.shape[0]
-            zero, one = (
-                normalize.normalize_obs(
-                    np.full((1, size), x, np.float32)
+            self._made = []
+            for x in (0, 1):
+                raw: Any = (
+                    np.full((1, space.shape[0]), x, np.float32)
                     if self._parts is None
-                    else {key: np.full((1, n), x, np.float32) for key, n in self._parts.items()}
+                    else {key: np.full((1, size), x, np.float32) for key, size in self._parts.items()}
                 )
-                for x in (0, 1)
-            )
-            self._made = zero, one
+                self._made.append(normalize.normalize_obs(raw))
 
     def __call__(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> Any:
         """`[B, D]` and `[B, A]` -> an array, or a dict of them."""
