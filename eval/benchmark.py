@@ -125,7 +125,9 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m eval.benchmark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("agents", nargs="*", metavar="AGENT", help="a bot, a trained agent, the folder of a run, or module:attribute")
+    made.add_argument(
+        "agents", nargs="*", metavar="AGENT", help="a bot, a trained agent, the folder of a run, sb3:PATH.zip, or module:attribute"
+    )
     made.add_argument("--tasks", nargs="+", choices=TASKS, metavar="TASK", help=f"some of {', '.join(TASKS)} (default: all)")
     made.add_argument("--budget", choices=tuple(BUDGETS), default="quick", help="how much is played (default %(default)s)")
     made.add_argument("--output", type=Path, default=OUTPUT, metavar="FOLDER", help="keeps the results (default %(default)s)")

@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m eval.lower_bound", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
-        "agent", help="a name, the folder of a run, module:attribute, or recall: and one of these, with perfect recall"
+        "agent", help="a name, a run's folder, sb3:PATH.zip, module:attribute, or recall: and one of these, with perfect recall"
     )
     add_variant_arguments(parser, players=4)
     parser.add_argument("--total-timesteps", type=at_least_one, default=2_000_000, help="decisions of the responder (%(default)s)")

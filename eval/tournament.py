@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "agents",
         nargs="+",
         metavar="NAME",
-        help=f"a bot ({bots}), a trained agent, equilibrium, a run's folder, module:attribute, recall: and one of these",
+        help=f"a bot ({bots}), a trained agent, equilibrium, a run's folder, sb3:PATH.zip, module:attribute, recall: and a name",
     )
     add_variant_arguments(parser)
     parser.add_argument("--starts", type=int, default=STARTS, help="starts a line-up, each in all rotations (default %(default)s)")

@@ -10,6 +10,7 @@ import pettingzoo
 from getbit_env.agent_registry import load_agent
 from getbit_env.core.agent import Agent
 from getbit_env.get_bit import ID, GetBitParallelEnv, Variant, env, parallel_env, parse_variant, raw_env, standard_variant
+from getbit_env.policies import as_agent
 from getbit_env.version import __version__
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "GetBitParallelEnv",
     "Variant",
     "__version__",
+    "as_agent",
     "env",
     "load_agent",
     "parallel_env",

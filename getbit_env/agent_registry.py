@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -18,6 +19,7 @@ from getbit_env.network import POLICY_FILE, load_network
 PACKAGE = Path(__file__).parent
 # In a wheel the trained agents lie inside the package; in a checkout they stay where they are made.
 SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent / "agents"
+SB3, MODEL_SUFFIX = "sb3:", ".zip"
 LONGEST = 80  # letters of a name that a message repeats
 
 
@@ -36,6 +38,7 @@ def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -
             - `equilibrium`, which plays the games that `python -m eval.solve` has solved (`getbit_env.exact.Equilibrium`);
             - the folder of a run, which holds a `policy.safetensors`;
             - a file `*.npz` that holds a best response (`getbit_env.exact.BestResponse`);
+            - a model of Stable-Baselines3, `PATH.zip` or `sb3:PATH.zip` (`getbit_env.as_agent`);
             - `module:attribute`, where the attribute is an agent, or makes one when it is called without arguments;
             - `recall:` and one of these: the agent with perfect recall, which plays a memory game as it plays the face-up game
               (`getbit_env.get_bit.recall.PerfectRecall`);
@@ -44,14 +47,14 @@ def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -
             - an agent, which is returned as it is.
 
             A `pathlib.Path` is a folder or file, also if a bot has the same name.
-        modules: whether `module:attribute` may be imported, which runs its code. Pass False for a name that comes out of a file:
-            no other name runs code of others (`docs/trust.md`).
+        modules: whether `module:attribute` may be imported and a `.zip` unpickled, which runs their code. Pass False for a name
+            that comes out of a file: no other name runs code of others (`docs/trust.md`).
 
     Returns:
         An agent, not yet reset.
 
     Raises:
-        ValueError: nothing is called so, or it is no agent, or a file that can't be used, or a module where none may be imported;
+        ValueError: nothing is called so, or it is no agent, or a file that can't be used, or code where none may be run;
             the message says what was looked for.
         TypeError: it is neither a name nor an agent.
     """
@@ -121,9 +124,9 @@ def check_agents(agents: Mapping[str, Agent], variant: Variant) -> dict[str, Any
         ValueError: with the name of the first one that can't, and the reason.
     """
     game = game_of(variant)
-    wanted = {name: getattr(agent, "options", None) for name, agent in agents.items()}
+    wanted: dict[str, Any] = {}
     for name, agent in agents.items():
-        options = wanted[name]
+        options = agent.options_for(variant) if hasattr(agent, "options_for") else getattr(agent, "options", None)
         fits = options is None or isinstance(options, game.options)
         check_plays(agent, game.make_layout(variant, options if fits else None), name)
         if not fits:
@@ -172,6 +175,8 @@ def content_digest(name: str, variant: Variant) -> str | None:
         files = [Path(name) / POLICY_FILE]
     elif _loader_of_file(name):
         files = [Path(name)]
+    elif model := _model_file(name):
+        files = [model, *(model.with_name(beside) for beside in normalization_names(model) if model.with_name(beside).is_file())]
     else:
         module = importlib.import_module(name.partition(":")[0])
         files = [Path(module.__file__)] if getattr(module, "__file__", None) else []  # type: ignore[arg-type]  # not None
@@ -185,11 +190,23 @@ def content_digest(name: str, variant: Variant) -> str | None:
 
 
 def is_code(name: str) -> bool:
-    """Whether a name is `module:attribute`: what such an agent plays can change without a file that can be looked at."""
+    """Whether a name is `module:attribute`, or that of a model which is unpickled: to load it runs code.
+
+    What such an agent plays can change without a file that can be looked at.
+    """
     _, name = _unwrapped(name)
     game = game_named(name)
     known = name in game.bots or name in game.named_agents or name in shipped_agents()
-    return ":" in name and not known and not _is_folder(name) and not _loader_of_file(name)
+    coded = ":" in name or _model_file(name) is not None
+    return coded and not known and not _is_folder(name) and not _loader_of_file(name)
+
+
+def normalization_names(model: Path) -> list[str]:
+    """What the file of the `VecNormalize` beside a model's file may be called: that of this model alone first."""
+    names = [f"{model.stem}_vecnormalize.pkl", f"{model.stem}.vecnormalize.pkl"]
+    if checkpoint := re.fullmatch(r"(.+)_(\d+)_steps", model.stem):  # as `CheckpointCallback` calls it
+        names.insert(0, f"{checkpoint[1]}_vecnormalize_{checkpoint[2]}_steps.pkl")
+    return [*names, "vecnormalize.pkl", "vec_normalize.pkl"]
 
 
 def _unwrapped(name: str) -> tuple[list[tuple[str, str]], str]:
@@ -232,6 +249,13 @@ def _load_unwrapped(name: str, modules: bool) -> Agent:
         return load_network(file, name)
     if loader := _loader_of_file(name):
         return _load_file(name, loader)
+    if model := _model_file(name):
+        if not modules:
+            raise ValueError(
+                f"agent {_short(name)} is code, and names that come out of a file run none: a model of Stable-Baselines3 is "
+                "unpickled (docs/trust.md)"
+            )
+        return _load_model(name, model)
     module, colon, attribute = name.partition(":")
     if colon and not modules:
         raise ValueError(f"agent {_short(name)} is code, and names that come out of a file run none (docs/trust.md)")
@@ -250,9 +274,26 @@ def _unknown(name: str, game: GameSpec) -> str:
     suffixes = [f"files *{suffix}" for one in games for suffix in one.agent_files]
     wrappers = [f"{wrapper}:" for one in games for wrapper in one.agent_wrappers]
     near = did_you_mean(name[:LONGEST], [*known, *(bot for one in games for bot in one.bots)])
-    listed = [*known, "folders of runs", *suffixes, "module:attribute"]
+    listed = [*known, "folders of runs", *suffixes, "sb3:PATH.zip", "module:attribute"]
     before = f", and {', '.join(wrappers)} before one of these" if wrappers else ""
     return f"no agent {_short(name)}{near or ';'} there are {', '.join(listed)}{before}"
+
+
+def _model_file(name: str) -> Path | None:
+    """The file of a model of Stable-Baselines3 that a name stands for: `PATH.zip`, or `sb3:PATH`, to which `.zip` is added."""
+    if name.startswith(SB3):
+        path = name.removeprefix(SB3)
+        return Path(path if path.endswith(MODEL_SUFFIX) else path + MODEL_SUFFIX)
+    return Path(name) if name.endswith(MODEL_SUFFIX) else None
+
+
+def _load_model(name: str, file: Path) -> Agent:
+    try:
+        policies = importlib.import_module("getbit_env.policies")  # it imports this module
+        agent: Agent = policies.as_agent(file, name=name)
+    except ImportError as error:
+        raise ValueError(f"agent {_short(name)} can't be loaded: {error}") from error
+    return agent
 
 
 def _is_folder(name: str) -> bool:
@@ -326,7 +367,10 @@ def _described(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}: call it"
     if hasattr(value, "policy") and hasattr(value, "predict"):
-        return "a model of Stable-Baselines3: make an agent of it with getbit_env.sb3.network_of"
+        return "a model of Stable-Baselines3: make an agent of it with getbit_env.as_agent"
     if callable(value):
-        return f"the function {getattr(value, '__name__', value)!r}: `module:function` names one that makes an agent"
+        return (
+            f"the function {getattr(value, '__name__', value)!r}: getbit_env.as_agent makes an agent of a policy, and "
+            "`module:function` names a function that makes an agent"
+        )
     return repr(value)[:200]

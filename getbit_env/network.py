@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from getbit_env.core.agent import SeatPlayer
 from getbit_env.core.choices import options_from
 from getbit_env.core.files import write_whole
 from getbit_env.core.sampling import sample
@@ -28,7 +29,7 @@ LARGEST_WEIGHT = 1e30  # sums of larger ones can overflow, and a policy of NaN p
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
-class NetworkAgent:
+class NetworkAgent(SeatPlayer):
     """A feed-forward policy: tanh layers, then a softmax over the legal actions. Memoryless, so it has `probabilities`.
 
     Attributes:

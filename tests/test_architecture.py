@@ -35,6 +35,7 @@ FACES = {  # modules that say of one game what generic code says of all
     "getbit_env.benchmark.tasks": {"get_bit", "exact"},  # its protocol names the tasks that are judged exactly
     **{f"getbit_env.sb3.{game}": {game} for game in GAMES},
     "getbit_env.sb3": set(GAMES),
+    "getbit_env.sb3.exact_gain": {"get_bit", "exact"},  # exact gains are of Get Bit!
 }
 
 

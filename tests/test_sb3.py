@@ -15,7 +15,6 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecEnvWrapper, VecMonitor, VecNormalize
 
@@ -365,7 +364,7 @@ def test_what_is_exported_is_what_was_trained(wrappers: list[Any], tmp_path: Pat
     for wrapper in wrappers:
         env = wrapper(env)
     opponents = OpponentPool(str(tmp_path / "pool"), opponent_groups=4, snapshot_freq=2)
-    evaluation = WinRate(["random"], eval_freq=2, starts=24, save_best=str(tmp_path / "best.safetensors"))
+    evaluation = WinRate(["random"], every=32 * 16 * 2, starts=24, save_best=str(tmp_path / "best.safetensors"))
     model = model_of(env).learn(32 * 16 * 4, callback=[opponents, evaluation])
     assert_plays_alike(model, GetBitVecEnv(32, "random", seed=5, history=True), model.get_vec_normalize_env())
     assert load_network(tmp_path / "best.safetensors", "best").about["score"] == f"{evaluation.best:.4f}"
@@ -433,28 +432,6 @@ def test_a_policy_that_was_trained_without_masks_is_exported() -> None:
     assert np.abs(network_of(model).probabilities(seen, np.ones((20, 5), np.int8)) - wanted).max() < 1e-5
 
 
-class Recorder(KVWriter):
-    """Keeps what is logged, as a logger's output."""
-
-    def __init__(self) -> None:
-        self.kept: list[tuple[int, str]] = []
-
-    def write(self, key_values: dict[str, Any], key_excluded: Any, step: int = 0) -> None:  # noqa: ARG002
-        self.kept += [(step, name) for name in key_values]
-
-    def close(self) -> None:
-        pass
-
-
-@pytest.mark.parametrize(("eval_freq", "log_interval"), [(1, 4), (3, 4), (3, 1)])
-def test_every_evaluation_is_logged_at_the_step_at_which_it_was_measured(eval_freq: int, log_interval: int) -> None:
-    model, written = model_of(GetBitVecEnv(8, "random", seed=1)), Recorder()
-    model.set_logger(Logger(None, [written]))
-    model.learn(128 * 12, callback=WinRate(["random"], eval_freq=eval_freq, starts=8), log_interval=log_interval)
-    steps = [step for step, name in written.kept if name == "eval/win_random"]
-    assert steps == [128 * k for k in range(eval_freq, 13, eval_freq)]
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -465,7 +442,7 @@ def test_every_evaluation_is_logged_at_the_step_at_which_it_was_measured(eval_fr
         (lambda _: WinRate(["nobody"]), "no agent 'nobody'"),
         (lambda _: WinRate([]), "opponents names at least one agent"),
         (lambda _: WinRate("random"), "agents are given as a list of names"),
-        (lambda _: WinRate(eval_freq=0), "eval_freq is a whole number from 1 on, not 0"),
+        (lambda _: WinRate(every=0), "every is a whole number, at least 1, not 0"),
         (lambda path: OpponentPool(path, bots=["sharks-random"]), "agent 'sharks-random' plays Sharks are Wild"),
         (lambda path: OpponentPool(path, opponent_groups=3), "8 games can't be shared equally by opponent_groups=3"),
         (lambda path: OpponentPool(path, opponent_groups=0), "opponent_groups is a whole number from 1 on, not 0"),
@@ -484,7 +461,7 @@ def test_callbacks_refuse_nonsense_before_training(make: Any, message: str, tmp_
 def test_an_opponent_that_fails_is_no_win() -> None:
     model = model_of(GetBitVecEnv(8, "random", seed=1))
     with pytest.raises(RuntimeError, match=r"no evaluation against tests.test_sb3:Failing: .* failed: .*gone"):
-        model.learn(128, callback=WinRate(["tests.test_sb3:Failing"], eval_freq=1, starts=8))
+        model.learn(128, callback=WinRate(["tests.test_sb3:Failing"], every=128, starts=8))
 
 
 class Failing(Marked):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from getbit_env.core.choices import seed_or_none
+from getbit_env.core.layouts import layout_of
+from getbit_env.core.messages import shown
 
 
 @runtime_checkable
@@ -29,6 +34,10 @@ class Agent(Protocol):
         whether it uses no random numbers.
     `options`
         what it wants to see beyond the default: the `Options` of its game's observations.
+    `options_for(variant) -> Options`
+        in place of `options`, if they depend on the variant. Raises `ValueError` if it can't play the variant.
+    `begin(env, seed)` and `choose(observation)`
+        to play one seat of a PettingZoo loop. `SeatPlayer` has both, and all agents of this package are one.
     `game: str`
         the id of the only game that it plays.
     `check_layout(layout) -> None`
@@ -57,6 +66,76 @@ class Agent(Protocol):
         Returns:
             `[B]`, a legal action a row.
         """
+
+
+class SeatPlayer(Agent):
+    """An agent that can also play one seat, one observation at a time.
+
+    All agents of this package inherit from it. An agent of your own gets both methods from `getbit_env.as_agent(agent)`, or if its
+    class inherits from this one.
+    """
+
+    _seat_layout: Any = None  # of the game that `choose` plays
+    _seat_seeds: np.random.SeedSequence | None = None
+
+    def begin(self, env: Any, seed: int | None = None) -> None:
+        """Begin a game of one seat. Call it at the start of each game, as `env.reset`; then `choose` plays.
+
+        An agent plays one seat at a time. For a second seat make a second agent, since it can remember what it saw.
+
+        Args:
+            env: the environment, which says what observations mean; or its `layout`.
+            seed: fixes what the agent draws in this game and those that follow. Without one the random stream of the last seed goes
+                on; the first stream comes from the operating system.
+
+        Raises:
+            ValueError: the agent can't play this game, or the seed is none.
+            TypeError: `env` is no environment of this package.
+        """
+        layout, seed = layout_of(env), seed_or_none(seed)
+        if seed is not None or self._seat_seeds is None:
+            self._seat_seeds = np.random.SeedSequence(seed)
+            seed = int(self._seat_seeds.generate_state(1, np.uint64)[0] >> np.uint64(1)) if seed is None else seed
+        elif self._seat_layout is None or (self._seat_layout.variant, self._seat_layout.view) != (layout.variant, layout.view):
+            (child,) = self._seat_seeds.spawn(1)  # another game than the last one: everything begins anew
+            seed = int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
+        self._seat_layout = None
+        self.reset(layout, np.ones(1, np.bool_), seed)
+        self._seat_layout = layout
+
+    def choose(self, observation: Any, action_mask: Any = None) -> int:
+        """Choose an action for one seat.
+
+        Args:
+            observation: what the environment shows the player: the dict of `observation` and `action_mask`, or the vector alone.
+            action_mask: `[A]`, 1 = legal; for a vector.
+
+        Returns:
+            A legal action, as `env.step` takes it.
+
+        Raises:
+            RuntimeError: no game was begun.
+            ValueError: it is no observation of the game that was begun, or the agent played what is not legal.
+        """
+        layout = self._seat_layout
+        if layout is None:
+            raise RuntimeError("call begin(env) at the start of each game, before choose(observation)")
+        if isinstance(observation, Mapping):
+            if not {"observation", "action_mask"} <= observation.keys():
+                raise ValueError(f"observation has observation and action_mask, not {shown(sorted(observation))}")
+            observation, action_mask = observation["observation"], observation["action_mask"]
+        if action_mask is None:
+            raise ValueError("give action_mask beside a vector: choose(observation, info['action_mask'])")
+        seen, mask = np.array(observation, np.float32), np.array(action_mask, np.int8)
+        if seen.shape != (layout.size,) or mask.shape != (layout.variant.actions,):
+            raise ValueError(
+                f"observation and action_mask of {layout.variant} have {layout.size} and {layout.variant.actions} entries, "
+                f"not {list(seen.shape)} and {list(mask.shape)}; begin(env) says what is played"
+            )
+        action = int(self.act(seen[None], mask[None])[0])
+        if not 0 <= action < len(mask) or not mask[action]:
+            raise ValueError(f"{name_of(self)} played {action}; legal are {np.flatnonzero(mask).tolist()}")
+        return action
 
 
 def name_of(agent: Agent) -> str:

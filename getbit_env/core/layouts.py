@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from getbit_env.core.messages import shown
 
 T = TypeVar("T", bound=np.generic)
 
@@ -99,3 +101,27 @@ def _place(fields: list[tuple[str, int, str]], start: int) -> tuple[dict[str, Fi
         placed[name] = Field(name, start, size, meaning)
         start += size
     return placed, start
+
+
+def layout_of(env: Any) -> Any:
+    """The layout of what an environment shows.
+
+    Args:
+        env: of PettingZoo, of Gymnasium, or a `VecEnv`, in wrappers or not; a layout is returned as it is.
+
+    Raises:
+        TypeError: it is no environment of this package.
+    """
+    found = env if hasattr(env, "view") and hasattr(env, "size") else None
+    try:
+        if found is None and hasattr(env, "get_attr"):  # of a `VecEnv`
+            found = env.get_attr("layout", indices=[0])[0]
+        elif found is None and hasattr(env, "get_wrapper_attr"):  # of Gymnasium
+            found = env.get_wrapper_attr("layout")
+        elif found is None:
+            found = getattr(env, "layout", None)
+    except AttributeError:
+        found = None
+    if not hasattr(found, "view"):
+        raise TypeError(f"env is an environment of this package, which has a layout of observations, not {shown(env)}")
+    return found

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import pick, probabilities_of
-from getbit_env.core.agent import Agent
+from getbit_env.core.agent import Agent, SeatPlayer
 from getbit_env.core.compiled import kernel
 from getbit_env.core.sampling import sample
 from getbit_env.core.streams import RowStreams, random_bits
@@ -57,7 +57,7 @@ def check_game(agent: Any, layout: Any) -> None:
         raise ValueError(f"{type(agent).__name__} plays {agent.game} and no other game, not {layout.variant}")
 
 
-class RowBot:
+class RowBot(SeatPlayer):
     """An agent with a random stream for each row. It refuses arrays that don't fit its last `reset`.
 
     Attributes:

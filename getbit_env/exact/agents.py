@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from getbit_env.core.agent import SeatPlayer
 from getbit_env.core.compiled import kernel
 from getbit_env.core.sampling import sample
 from getbit_env.core.streams import game_streams
@@ -24,7 +25,7 @@ RESPONSE = "best response"
 MOST_KEPT = 1 << 17  # positions whose strategies are kept, 50 MB in the standard game
 
 
-class PositionAgent:
+class PositionAgent(SeatPlayer):
     """Plays by the number of the position that it sees, and its role in it.
 
     Attributes:

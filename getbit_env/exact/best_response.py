@@ -226,7 +226,11 @@ def require_markov_policy(agent: Any, variant: Variant, name: str = "the agent")
     if isinstance(agent, str):
         raise TypeError(f"the agent is an object, such as `load_agent({agent!r})` gives, not a name")
     if not callable(getattr(agent, "probabilities", None)):
-        raise AgentError(f"{name} has no `probabilities`, so its play is not known to depend on the position alone; {INSTEAD}")
+        raise AgentError(
+            f"{name} has no `probabilities`, so its play is not known to depend on the position alone. If it does, "
+            "`getbit_env.as_agent(function)` makes an agent of a function that returns probabilities or actions, which is judged "
+            f"exactly; if not, {INSTEAD}"
+        )
     if (getattr(agent, "options", None) or Options()) != Options():
         raise AgentError(f"{name} looks at more than the position ({agent.options}); {INSTEAD}")
     agent.reset(Layout(variant), np.ones(1, np.bool_), 0)

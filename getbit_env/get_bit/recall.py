@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env import ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
-from getbit_env.core.agent import Agent, name_of
+from getbit_env.core.agent import Agent, SeatPlayer, name_of
 from getbit_env.core.compiled import kernel
 from getbit_env.core.messages import shown
 from getbit_env.core.scripted_bot import check_game
@@ -129,7 +129,7 @@ def _remember(
                 face_up[b, at + shown.owner + (1 if seat == first_opponent else 2)] = 1
 
 
-class PerfectRecall:
+class PerfectRecall(SeatPlayer):
     """An agent that shows another the face-up observation in memory games; face-up games it leaves to it.
 
     Attributes:
@@ -171,6 +171,17 @@ class PerfectRecall:
         check = getattr(self.agent, "check_layout", None)
         if check is not None:
             check(Layout(replace(layout.variant, memory=False), layout.options))
+
+    def options_for(self, variant: Any) -> Options:
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            ValueError: the agent within can't play the face-up game.
+        """
+        if not hasattr(self.agent, "options_for") or variant.game != self.game:
+            return self.options
+        wanted: Options | None = self.agent.options_for(replace(variant, memory=False))
+        return wanted or Options()
 
     def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
         """See `getbit_env.core.agent.Agent`."""

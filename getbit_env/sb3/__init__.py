@@ -1,12 +1,28 @@
 """The games for Stable-Baselines3: native `VecEnv`s, and callbacks for self-play. Needs the extra `getbit-env[sb3]`."""
 
 try:
-    import stable_baselines3  # noqa: F401 - only to say what is missing
+    import sb3_contrib  # noqa: F401 - only to say what is missing
+    import stable_baselines3  # noqa: F401
 except ImportError as error:
-    raise ImportError('getbit_env.sb3 needs Stable-Baselines3: pip install "getbit-env[sb3]"') from error
+    raise ImportError('getbit_env.sb3 needs Stable-Baselines3 and sb3-contrib: pip install "getbit-env[sb3]"') from error
 
-from getbit_env.sb3.callbacks import OpponentPool, Past, PastSampling, WinRate, network_of
+from getbit_env.sb3.callbacks import OpponentPool, Past, PastSampling
+from getbit_env.sb3.evaluation import BenchmarkScore, Evaluation, Figure, WinRate
+from getbit_env.sb3.exact_gain import ExactGain
 from getbit_env.sb3.get_bit import GetBitVecEnv
+from getbit_env.sb3.models import network_of
 from getbit_env.sb3.vec_env import SingleAgentVecEnv
 
-__all__ = ["GetBitVecEnv", "OpponentPool", "Past", "PastSampling", "SingleAgentVecEnv", "WinRate", "network_of"]
+__all__ = [
+    "BenchmarkScore",
+    "Evaluation",
+    "ExactGain",
+    "Figure",
+    "GetBitVecEnv",
+    "OpponentPool",
+    "Past",
+    "PastSampling",
+    "SingleAgentVecEnv",
+    "WinRate",
+    "network_of",
+]

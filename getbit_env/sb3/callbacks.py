@@ -1,4 +1,4 @@
-"""Callbacks for self-play over a `SingleAgentVecEnv`: opponents and win rates; and the learner's policy as an agent."""
+"""The callback for self-play over a `SingleAgentVecEnv`: opponents."""
 
 from __future__ import annotations
 
@@ -11,141 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.torch_layers import FlattenExtractor
-from stable_baselines3.common.vec_env import VecCheckNan, VecEnvWrapper, VecMonitor, VecNormalize, VecVideoRecorder
 
-from getbit_env.agent_registry import check_agents, load_agent
+from getbit_env.agent_registry import check_agents
 from getbit_env.core.agent import Agent
 from getbit_env.core.choices import choice
 from getbit_env.game_registry import game_of
-from getbit_env.match import MatchResult, play_match
-from getbit_env.network import Layers, NetworkAgent, load_network, save_network
+from getbit_env.network import NetworkAgent, load_network, save_network
+from getbit_env.sb3.evaluation import loaded
+from getbit_env.sb3.models import network_of
 from getbit_env.single_agent.cohorts import Cohorts
-
-# Probabilities of an exported policy and of the model may differ by so much. Single precision gives about 1e-6; what was left out
-# by mistake gives far more.
-EXPORT_TOLERANCE = 1e-4
-CHECKED_OBSERVATIONS = 256
-HARMLESS_WRAPPERS = (VecMonitor, VecNormalize, VecCheckNan, VecVideoRecorder)  # VecNormalize is folded into the first layer
-
-
-def network_of(model: Any, name: str = "learner") -> NetworkAgent:
-    """The policy of an SB3 model as it is now, as an agent that plays without torch.
-
-    The observations that `VecNormalize` gives the model are folded into the first layer. Illegal actions are left out, as
-    `MaskablePPO` does.
-
-    Args:
-        model: an on-policy algorithm with an `MlpPolicy` of tanh layers and an environment of this package.
-        name: what to call the agent.
-
-    Raises:
-        ValueError: the model has no environment, its policy can't be played with NumPy, or what was exported plays differently.
-    """
-    if getattr(model, "env", None) is None:
-        raise ValueError(f"the model has no environment, which says what it plays: {type(model).__name__}.load(path, env=...)")
-    try:
-        layout = model.env.get_attr("layout", indices=[0])[0]
-    except AttributeError:
-        raise ValueError("the model's environment is none of this package: it has no layout of observations") from None
-    normalize = _normalization(model.env)
-    layers = _layers(model)
-    if normalize is not None:
-        layers[0] = _folded(normalize, layers[0])
-    agent = NetworkAgent(layers, layout.variant, layout.options, name=name, about={"timesteps": str(model.num_timesteps)})
-    _check_export(model, normalize, agent)
-    return agent
-
-
-def _layers(model: Any) -> Layers:
-    """Weights and biases of the policy.
-
-    Raises:
-        ValueError: it is not made of linear and tanh layers alone.
-    """
-    policy = model.policy
-    if not hasattr(policy, "mlp_extractor") or not hasattr(policy, "action_net") or hasattr(policy, "lstm_actor"):
-        raise ValueError(f"only an MlpPolicy of PPO, A2C or MaskablePPO can be played with NumPy, not {type(policy).__name__}")
-    extractor = getattr(policy, "pi_features_extractor", policy.features_extractor)
-    if type(extractor) is not FlattenExtractor:
-        raise ValueError(f"a policy with the features extractor {type(extractor).__name__} can't be played with NumPy")
-    modules = list(policy.mlp_extractor.policy_net)
-    kinds = [type(module) for module in modules]
-    if kinds != [torch.nn.Linear, torch.nn.Tanh] * (len(modules) // 2):
-        found = ", ".join(kind.__name__ for kind in kinds)
-        raise ValueError(
-            f"only linear layers, each followed by tanh, can be played with NumPy, not {found}; "
-            'give the model policy_kwargs={"activation_fn": torch.nn.Tanh}'
-        )
-    layers: Layers = []
-    for linear in [*modules[::2], policy.action_net]:
-        weight, bias = (tensor.detach().cpu().numpy().astype(np.float32) for tensor in (linear.weight, linear.bias))
-        layers.append((weight, bias))
-    return layers
-
-
-def _normalization(env: Any) -> VecNormalize | None:
-    """The wrapper that normalizes observations, if there is one.
-
-    Raises:
-        ValueError: there are two.
-    """
-    found = []
-    while isinstance(env, VecEnvWrapper):
-        if isinstance(env, VecNormalize) and env.norm_obs:
-            found.append(env)
-        env = env.venv
-    if len(found) > 1:
-        raise ValueError("the environment is wrapped in VecNormalize twice; once can be exported")
-    return found[0] if found else None
-
-
-def _folded(
-    normalize: VecNormalize, layer: tuple[NDArray[np.float32], NDArray[np.float32]]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The first layer as it is for observations that are not normalized.
-
-    Entries are 0 or 1, so what `VecNormalize` makes of each one, clipping included, is a linear function of it.
-    """
-    weight, bias = (array.astype(np.float64) for array in layer)
-    size = weight.shape[1]
-    zero, one = (np.asarray(normalize.normalize_obs(np.full((1, size), x, np.float32)), np.float64)[0] for x in (0, 1))
-    return (weight * (one - zero)).astype(np.float32), (bias + weight @ zero).astype(np.float32)
-
-
-def _check_export(model: Any, normalize: VecNormalize | None, agent: NetworkAgent) -> None:
-    """Compare what was exported with the model, on observations of its environment.
-
-    Raises:
-        ValueError: they differ, or a wrapper changes observations.
-    """
-    seen = normalize.old_obs if normalize is not None else model._last_obs
-    size = agent.layers[0][0].shape[1]
-    compared = (np.random.default_rng(0).random((16, size)) < 0.5).astype(np.float32)
-    if isinstance(seen, np.ndarray) and seen.shape[1:] == (size,):
-        if not np.isin(seen, (0, 1)).all():
-            wrappers, env = list[str](), model.env
-            while isinstance(env, VecEnvWrapper):
-                wrappers += [type(env).__name__] * (type(env) not in HARMLESS_WRAPPERS)
-                env = env.venv
-            raise ValueError(
-                f"the model sees other observations than the game shows, through {', '.join(wrappers) or 'a wrapper'}; "
-                "of wrappers that change them only VecNormalize can be exported"
-            )
-        compared = np.concatenate([compared, seen[:CHECKED_OBSERVATIONS].astype(np.float32)])
-    shown = compared if normalize is None else np.asarray(normalize.normalize_obs(compared))
-    with torch.no_grad():
-        tensor, _ = model.policy.obs_to_tensor(shown)
-        wanted = model.policy.get_distribution(tensor).distribution.probs.cpu().numpy()
-    played = agent.probabilities(compared, np.ones((len(compared), len(agent.layers[-1][1])), np.int8))
-    if not np.abs(played - wanted).max() <= EXPORT_TOLERANCE:
-        raise ValueError(
-            f"the exported policy plays differently from the model, by {np.abs(played - wanted).max():.2g} in probability: "
-            "something between observation and action can't be exported"
-        )
 
 
 # --- opponents ---------------------------------------------------------------------------------------------------------------
@@ -253,7 +128,7 @@ class OpponentPool(BaseCallback):
         self.pool_size, self.snapshot_freq = pool_size, snapshot_freq
         self.bot_groups = round(opponent_groups * bot_share)
         self.latest_groups = min(max(round(opponent_groups * latest_share), 1), opponent_groups - self.bot_groups)
-        self._bots = None if bots is None else _loaded(bots)
+        self._bots = None if bots is None else loaded(bots)
         self.past: list[Past] = []
         self.rollouts = 0
         self.results: dict[str, list[float]] = defaultdict(list)
@@ -318,7 +193,7 @@ class OpponentPool(BaseCallback):
         """Refuse bots that can't play the learner's game, before training begins."""
         variant = network_of(self.model).variant
         if self._bots is None:
-            self._bots = _loaded(game_of(variant).default_opponents) if self.bot_groups else {}
+            self._bots = loaded(game_of(variant).default_opponents) if self.bot_groups else {}
         for name in self._bots:
             self.check_bot_name(name)
         check_agents(self._bots, variant)
@@ -364,104 +239,6 @@ class OpponentPool(BaseCallback):
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.safetensors"
-
-
-# --- evaluation --------------------------------------------------------------------------------------------------------------
-
-
-class WinRate(BaseCallback):
-    """Every so many rollouts, plays the policy against some opponents, every start in every rotation of the seats.
-
-    The figures are logged at the timestep at which they were measured, as `EvalCallback` does.
-
-    Attributes:
-        results: of the last evaluation, by the name of the opponents.
-        score: mean of the win rates of the last evaluation.
-        best: of all evaluations.
-        rollouts: how many there were.
-    """
-
-    model: Any  # SB3 types it as the base of all algorithms
-
-    def __init__(
-        self,
-        opponents: Sequence[str] | None = None,
-        *,
-        eval_freq: int = 32,
-        starts: int = 480,
-        seed: int = 0,
-        save_best: str | os.PathLike[str] | None = None,
-    ) -> None:
-        """Name the opponents.
-
-        Args:
-            opponents: names of agents, by default the `default_opponents` of the game; each in turn has all seats but the policy's.
-            eval_freq: rollouts between evaluations (not steps, as in `EvalCallback`).
-            starts: starts against each of them.
-            seed: of starts and agents.
-            save_best: file for the best policy so far.
-
-        Raises:
-            ValueError: an argument has a value that is not allowed.
-        """
-        super().__init__()
-        _check_count("eval_freq", eval_freq)
-        if opponents is not None and not opponents:
-            raise ValueError("opponents names at least one agent")
-        self._opponents = None if opponents is None else _loaded(opponents)
-        self.eval_freq, self.starts, self.seed = eval_freq, starts, seed
-        self.save_best = None if save_best is None else Path(save_best)
-        self.results: dict[str, MatchResult] = {}
-        self.score, self.best = -1.0, -1.0
-        self.rollouts = 0
-
-    def evaluate(self) -> None:
-        """Play against all opponents, log the win rates, and keep the policy if its score is the best so far.
-
-        Raises:
-            RuntimeError: an opponent failed, so that there is nothing to measure.
-        """
-        agent = network_of(self.model)
-        others = agent.variant.players - 1
-        results: dict[str, MatchResult] = {}
-        for name in self._opponents or {}:
-            line_up: list[Agent | str] = [agent, *[name] * others]
-            results[name] = play_match(line_up, agent.variant, starts=self.starts, seed=self.seed)
-            if (failure := results[name].failure) is not None:
-                raise RuntimeError(f"no evaluation against {name}: {failure.agent} failed: {failure.reason}")
-        won = {name: result[result.line_up[0]].win.mean for name, result in results.items()}
-        self.results, self.score = results, float(np.mean(list(won.values())))
-        for name, win in won.items():
-            self.logger.record(f"eval/win_{name}", win)
-        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
-        self.logger.dump(self.num_timesteps)
-        if self.score > self.best:
-            self.best = self.score
-            if self.save_best is not None:
-                agent.about["score"] = f"{self.score:.4f}"
-                save_network(self.save_best, agent)
-
-    def _init_callback(self) -> None:
-        """Refuse opponents that can't play the learner's game, before training begins."""
-        variant = network_of(self.model).variant
-        if self._opponents is None:
-            self._opponents = _loaded(game_of(variant).default_opponents)
-        check_agents(self._opponents, variant)
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_end(self) -> None:
-        self.rollouts += 1
-        if self.rollouts % self.eval_freq == 0:
-            self.evaluate()
-
-
-def _loaded(names: Sequence[str]) -> dict[str, Agent]:
-    """Agents by their names."""
-    if isinstance(names, str):
-        raise ValueError(f"agents are given as a list of names, not as {names!r}")
-    return {name: load_agent(name) for name in names}
 
 
 def _check_count(option: str, value: object) -> None:
