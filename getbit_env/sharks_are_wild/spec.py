@@ -38,6 +38,7 @@ SPEC = GameSpec(
     bots=BOTS,
     default_opponents=("sharks-random", "sharks-greedy", "sharks-careful"),
     rendering="getbit_env.sharks_are_wild.rendering",
+    frames="getbit_env.sharks_are_wild.frames",
     statistics=(Statistic("coins", coins),),
     secret_options=("open_hands",),
 )
