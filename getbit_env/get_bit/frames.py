@@ -62,6 +62,10 @@ class Recorder:
             "memory": variant.memory,
         }
 
+    def read_start(self, start: Any) -> list[int]:
+        """A start as the engine takes it, from `start` or from what `begin` takes; raises ValueError for what is none."""
+        return read_start(self.variant, start)
+
     def begin(self, start: Any) -> None:
         """Begin the game from a starting line, robots front to back.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from getbit_env.core.messages import shown
 from getbit_env.sharks_are_wild.engine import Deal, Engine, check_deal
-from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, PLAYERS, action_meaning, legal_actions, print_action, run_of
+from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, PLAYERS, action_meaning, legal_actions, run_of
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
     BLOCK_IT,
@@ -84,6 +84,10 @@ class Recorder:
             "run": variant.run,
             "kinds": LETTERS[: variant.kinds],
         }
+
+    def read_start(self, start: Any) -> Deal:
+        """A start as the engine takes it, from `start` or from what `begin` takes; raises ValueError for what is none."""
+        return read_start(self.variant, start)
 
     def begin(self, start: Any) -> None:
         """Begin the game from a deal; without a stream it takes that of seed 0.

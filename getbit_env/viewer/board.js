@@ -179,7 +179,7 @@ function cardShape(label, width, height, kind, extra = null) {
 // bottom, a row a robot.
 
 const WIDE = { column: 132, left: 18, shark: 236, surface: 204, floor: 282, height: 400 };
-const TALL = { width: 380, row: 70, top: 12, shark: 92 };
+const TALL = { width: 380, row: 70, top: 12, shark: 104 };
 // Shoulder, elbow, hand; hip, knee, foot. Bites take limbs from the end of this list, half limbs from their far end.
 const LIMBS = [
   [[-25, -56], [-44, -48], [-50, -80]],
@@ -478,12 +478,11 @@ class LineBoard extends Board {
     const badges = [];
     if (tied && !back) badges.push(["= tied", "gb-badge-tied"]);
     if (this.state.bitten === robot && !back) badges.push(["bitten", "gb-badge-bitten"]);
+    const [wide, high, size] = this.narrow ? [38, 14, 9.5] : [52, 17, 12];
     badges.forEach(([label, kind], i) => {
-      const y = this.narrow ? 26 - 13 * (badges.length - 1 - i) * -1 : 38 + 18 * i;
-      const wide = this.narrow ? 36 : 52;
-      played.append(svg("g", { class: `gb-badge ${kind}`, transform: at(0, this.narrow ? 25 + 12 * i : y) },
-        svg("rect", { x: -wide / 2, y: this.narrow ? -6.5 : -8.5, width: wide, height: this.narrow ? 13 : 17, rx: 8 }),
-        text(label, 0, 0.5, this.narrow ? 9.5 : 12)));
+      const spot = this.narrow ? at(36, badges.length === 1 ? 12 : -6 + 18 * i) : at(0, 38 + 18 * i);
+      played.append(svg("g", { class: `gb-badge ${kind}`, transform: spot },
+        svg("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: high / 2 }), text(label, 0, 0.5, size)));
     });
   }
 
@@ -892,11 +891,12 @@ const ICONS = {
   step: "M5 4l10 8l-10 8ZM19 4v16", next: "M4 4l9 8l-9 8ZM12 4l9 8l-9 8Z", end: "M4 4l12 8l-12 8ZM20 4v16",
 };
 
-export function createPlayer(root, film, { keys = true, live = false, forget = false, onSettled = () => {} } = {}) {
+export function createPlayer(root, film, { keys = true, live = false, forget = false, speed: pace = 1, onSettled = () => {} } = {}) {
   // `live`: frames are appended as a game goes on, and are played as they come. `forget`: only the last position is kept.
   const header = { ...film, live, frames: undefined };
   const frames = [...film.frames];
   const clock = new Clock();
+  clock.speed = pace;
   let current = Math.max(0, live ? frames.length - 1 : 0);
   let moving = false;
   let playing = live;
@@ -911,7 +911,7 @@ export function createPlayer(root, film, { keys = true, live = false, forget = f
     return one;
   };
   const slider = html("input", { type: "range", min: 0, max: frames.length - 1, value: current, "aria-label": "Position in the game", oninput: () => go(Number(slider.value)) });
-  const speed = html("select", { "aria-label": "Speed", onchange: () => (clock.speed = Number(speed.value)) }, ...SPEEDS.map((value) => html("option", { value, selected: value === 1 }, `${value}×`)));
+  const speed = html("select", { "aria-label": "Speed", onchange: () => (clock.speed = Number(speed.value)) }, ...SPEEDS.map((value) => html("option", { value, selected: value === pace }, `${value}×`)));
   const toggle = button("play", "Play (space)", () => (playing ? pause() : play()));
   const buttons = {
     start: button("start", "To the start (Home)", () => go(0)),

@@ -32,6 +32,9 @@ class Recorder(Protocol):
     def header(self) -> dict[str, Any]:
         """What does not change in the course of a game."""
 
+    def read_start(self, start: Any) -> Any:
+        """A start as the engine takes it; raises ValueError for what is none."""
+
     def begin(self, start: Any) -> None:
         """Begin the game from a start; raises ValueError for what is none."""
 
