@@ -25,6 +25,9 @@ EXTRAS = {  # the extra that brings a package
     "matplotlib": "commands",
     "openskill": "ratings",
     "pygame": "render",
+    "starlette": "web",
+    "uvicorn": "web",
+    "websockets": "web",
 }
 VARIANT_OPTIONS = ("players", "memory", "half_limbs", "pick_up_at", "three_player_ending")
 

@@ -32,6 +32,7 @@ FACES = {  # modules that say of one game what generic code says of all
     "getbit_env": {*GAMES, "generic", "exact"},  # what users import
     "getbit_env.command_line": {"get_bit"},  # the flags of its variants
     "getbit_env.benchmark.tasks": {"get_bit", "exact"},  # its protocol names the tasks that are judged exactly
+    "getbit_env.web.advice": {"get_bit", "exact"},  # the exact values of positions
     **{f"getbit_env.sb3.{game}": {game} for game in GAMES},
     "getbit_env.sb3": set(GAMES),
 }

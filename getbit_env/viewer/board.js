@@ -261,7 +261,7 @@ class LineBoard extends Board {
         svg("path", { class: "gb-crest gb-drift", d: wave(surface, 5, 72) }),
         svg("path", { class: "gb-sand", d: `${wave(floor, 4, 190)}V${height}H-380Z` }),
         text("front", 12, surface + 30, 13, "gb-onsea", "start"),
-        svg("path", { class: "gb-arrow", d: `M48 ${surface + 44}H16m7-6l-7 6l7 6` }),
+        svg("path", { class: "gb-arrow", d: `M40 ${surface + 45}H14m7-6l-7 6l7 6` }),
         this.above,
       );
     }
@@ -298,7 +298,7 @@ class LineBoard extends Board {
   sunk(place, line) {
     // Where a robot that is out lies: behind the shark, in the order in which they went out.
     if (this.narrow) return [44, TALL.top + TALL.shark + TALL.row * (line + place + 0.5)];
-    return [WIDE.left + WIDE.column * (line + place + 0.5) + WIDE.shark, WIDE.floor + 26];
+    return [WIDE.left + WIDE.column * (line + place + 0.5) + WIDE.shark, WIDE.floor - 16];
   }
 
   den(line) {
@@ -414,7 +414,7 @@ class LineBoard extends Board {
     const { hand, table, hand_size, table_size, limbs } = state.robots[robot];
     const panel = this.units[robot].panel;
     const place = state.places[player];
-    const who = this.called(name, player, this.narrow ? 16 : place ? 9 : 12);
+    const who = this.called(name, player, this.narrow ? 14 : place ? 8 : 12);
     const parts = [];
     const mine = header.viewer === player;
     const cards = (list, count, kind) => (list ?? Array(count).fill(null)).map((card) => [card, list ? kind : `${kind} gb-down`]);

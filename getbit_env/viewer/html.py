@@ -13,7 +13,8 @@ from typing import Any
 FOLDER = Path(__file__).parent
 BOOT = """
 const films = JSON.parse(document.getElementById("films").textContent);
-for (const [number, film] of films.entries()) createPlayer(document.getElementById(`film-${number}`), film, {keys: films.length === 1});
+const alone = films.length === 1;
+for (const [number, film] of films.entries()) createPlayer(document.getElementById(`film-${number}`), film, {keys: alone});
 """
 
 
@@ -52,7 +53,8 @@ def page(films: Mapping[str, Any] | Sequence[Mapping[str, Any]], title: str) -> 
     sections = "\n".join(
         f'<section>{_heading(one, len(several))}<div id="film-{number}"></div></section>' for number, one in enumerate(several)
     )
-    policy = f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(style())}; img-src data:; base-uri 'none'; form-action 'none'"
+    own = f"script-src {_hash(code)}; style-src {_hash(style())}"
+    policy = f"default-src 'none'; {own}; img-src data:; base-uri 'none'; form-action 'none'"
     return (
         "<!doctype html>\n"
         f'<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">\n'

@@ -96,7 +96,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     limits = Limits()
     token = None if is_loopback(arguments.host) else secrets.token_urlsafe(24)
     app = make_app(GameServer(roster, limits, choice), host=arguments.host, token=token)
-    listening = _listen(arguments.host, arguments.port)
+    listening = listen(arguments.host, arguments.port)
     port = listening.getsockname()[1]
     name = f"[{arguments.host}]" if ":" in arguments.host and not arguments.host.startswith("[") else arguments.host
     if arguments.host in ("0.0.0.0", "::"):
@@ -106,7 +106,16 @@ def _serve(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     if not arguments.no_browser:
         webbrowser.open(address)
-    settings = uvicorn.Config(
+    with listening:
+        uvicorn.Server(settings(app, limits)).run([listening])
+    return 0
+
+
+def settings(app: Any, limits: Any) -> Any:
+    """How uvicorn serves the application."""
+    import uvicorn
+
+    return uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
@@ -118,12 +127,9 @@ def _serve(arguments: argparse.Namespace) -> int:
         timeout_keep_alive=5,
         timeout_graceful_shutdown=2,
     )
-    with listening:
-        uvicorn.Server(settings).run([listening])
-    return 0
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens.
 
     Raises:

@@ -232,9 +232,10 @@ class Table:
             raise RefusedError(str(error)) from error
         game = game_of(self.variant)
         engine = game.make_engine(self.variant, 1, options=getattr(agent, "options", None) or game.options())
-        pure = callable(getattr(agent, "probabilities", None))
-        rows = 1 if pure else SAMPLES
         _begin(engine, self.start, self.records)
+        agent.reset(engine.layout, np.ones(1, np.bool_), secrets.randbits(31))
+        pure = callable(getattr(agent, "probabilities", None))  # asked now, since it can depend on the layout
+        rows = 1 if pure or getattr(agent, "deterministic", False) else SAMPLES
         agent.reset(engine.layout, np.ones(rows, np.bool_), secrets.randbits(31))
         show = np.array([Show.CHOOSING], np.uint8)
         led = len(self.actions) <= MOST_REPLAYED and not pure
@@ -246,7 +247,8 @@ class Table:
         engine.observe(show)
         observation, mask = _rows(engine, seat, rows)
         if pure:
-            chances: NDArray[np.float64] = np.asarray(agent.probabilities(observation, mask), np.float64)[0]  # type: ignore[attr-defined]  # optional
+            asked: Any = agent
+            chances: NDArray[np.float64] = np.asarray(asked.probabilities(observation, mask), np.float64)[0]
             return chances
         chosen = np.asarray(agent.act(observation, mask))
         return np.bincount(chosen, minlength=self.variant.actions)[: self.variant.actions] / rows

@@ -26,11 +26,10 @@ import socket as sockets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -47,8 +46,7 @@ from getbit_env.viewer.html import FOLDER, page
 from getbit_env.web.advice import exact_value, is_solved
 from getbit_env.web.agents import Roster
 from getbit_env.web.games import RefusedError, Table, read_new_game
-
-T = TypeVar("T")
+from getbit_env.web.threads import Threads
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
@@ -171,19 +169,15 @@ class GameServer:
         self.choice = choice or {}
         self.sessions: OrderedDict[str, Session] = OrderedDict()
         self.connections = 0
-        self._threads = ThreadPoolExecutor(max(2, os.cpu_count() or 1), "agents")
-        self._solutions = ThreadPoolExecutor(1, "solutions")  # of its own: to read one can take long
+        self._threads = Threads(max(2, os.cpu_count() or 1), "agents")
+        self._solutions = Threads(1, "solutions")  # of its own: to read one can take long
 
     def close(self) -> None:
         """End all that is going on."""
         for session in self.sessions.values():
             self._cancel(session)
         for threads in (self._threads, self._solutions):
-            threads.shutdown(wait=False, cancel_futures=True)
-
-    async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Call something that takes long, while others go on."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, functools.partial(call, *arguments))
+            threads.close()
 
     # --- connections ---------------------------------------------------------------------------------------------------------
 
@@ -340,7 +334,7 @@ class GameServer:
 
     async def _on_variant(self, session: Session, message: dict[str, Any]) -> None:
         variant = self._variant(message.get("name"))
-        names = await self.in_thread(self.roster.names, variant)
+        names = await self._threads.run(self.roster.names, variant)
         told = {"name": variant.name, "players": variant.players, "agents": names, "solved": is_solved(variant)}
         await self._send(session, {"type": "variant", **told})
 
@@ -361,7 +355,7 @@ class GameServer:
                 await session.task
         session.task, session.busy = None, False
         async with session.lock:
-            session.table = await self.in_thread(make)
+            session.table = await self._threads.run(make)
         await self._show(session)
         self._go_on(session)
 
@@ -382,7 +376,7 @@ class GameServer:
         assert choices is not None  # it is to choose
         if name is not None:
             async with session.lock:
-                told = await self.in_thread(table.advise, name)
+                told = await self._threads.run(table.advise, name)
             await self._send(session, {"type": "advice", "agent": name, "number": choices["number"], "advice": told})
         if is_solved(table.variant) and (session.asks is None or session.asks.done()):
             observation = table.records.engine.observation[0, table.seat].copy()
@@ -390,8 +384,7 @@ class GameServer:
 
     async def _value(self, session: Session, table: Table, number: int, observation: Any) -> None:
         """Send the exact value of a position when it is found; the first one takes a while, and the game goes on meanwhile."""
-        call = functools.partial(exact_value, table.variant, observation)
-        worth = await asyncio.get_running_loop().run_in_executor(self._solutions, call)
+        worth = await self._solutions.run(exact_value, table.variant, observation)
         if session.table is table:
             await self._send(session, {"type": "exact", "number": number, "exact": worth})
 
@@ -406,7 +399,7 @@ class GameServer:
     async def _film(self, session: Session) -> dict[str, Any]:
         table = self._table(session)
         async with session.lock:
-            return await self.in_thread(table.film)
+            return await self._threads.run(table.film)
 
     def _table(self, session: Session) -> Table:
         if session.table is None:
@@ -451,7 +444,7 @@ class GameServer:
         try:
             while True:
                 async with session.lock:
-                    frame = await asyncio.shield(self.in_thread(table.play, choice))
+                    frame = await asyncio.shield(self._threads.run(table.play, choice))
                 choice = None
                 more = not table.over and not table.waits
                 session.busy = more
@@ -498,6 +491,7 @@ class Guard:
             self._names |= {sockets.gethostname().lower(), sockets.getfqdn().lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -609,4 +603,5 @@ def make_app(server: GameServer, *, host: str = "127.0.0.1", token: str | None =
 
     routes = [Route(path, serve(path), methods=["GET"]) for path in FILES]
     app = Starlette(routes=[*routes, WebSocketRoute("/play", server.connect)], lifespan=lifespan)
+    app.router.redirect_slashes = False
     return Guard(app, host, token)
