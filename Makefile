@@ -10,7 +10,7 @@ help:  ## list the commands
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,commands,render,ratings,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sb3,commands,render,ratings,web,dev]'
 	@touch $@
 
 demo: $(INSTALLED)  ## train an agent by self-play for about two minutes, judge it against bots, draw the results

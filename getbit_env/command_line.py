@@ -27,6 +27,9 @@ EXTRAS = {  # the extra that brings a package
     "matplotlib": "commands",
     "openskill": "ratings",
     "pygame": "render",
+    "starlette": "web",
+    "uvicorn": "web",
+    "websockets": "web",
 }
 GET_BIT_OPTIONS = ("memory", "half_limbs", "pick_up_at", "three_player_ending")
 SHARKS_OPTIONS = ("level", *READINGS)  # any of them says that the game is Sharks are Wild

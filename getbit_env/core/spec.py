@@ -201,6 +201,7 @@ class GameSpec:
         agent_wrappers: what `NAME:` before the name of an agent does to it, likewise; called with the agent and its name.
         rendering: the module that draws the game, with `scene_of_batch` and `picture`, imported when something is drawn; empty if
             nothing does.
+        frames: the module that tells games to the viewer in the browser, with a `Recorder` (`getbit_env.viewer`), likewise.
         secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.
     """
 
@@ -226,6 +227,7 @@ class GameSpec:
     agent_files: Mapping[str, str] = field(default_factory=dict)
     agent_wrappers: Mapping[str, str] = field(default_factory=dict)
     rendering: str = ""
+    frames: str = ""
     secret_options: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -39,6 +39,7 @@ SPEC = GameSpec(
     default_opponents=("sharks-random", "sharks-greedy", "sharks-careful"),
     can_end_undecided=True,  # by the turn limit (S4)
     rendering="getbit_env.sharks_are_wild.rendering",
+    frames="getbit_env.sharks_are_wild.frames",
     statistics=(Statistic("coins", coins),),
     secret_options=("open_hands",),
 )
