@@ -6,7 +6,7 @@ A actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.agent import Agent
+from getbit_env.core.choices import whole_numbers
 
 
 class Dynamics(StrEnum):
@@ -159,6 +160,41 @@ class Statistic:
     count: Callable[[Any], NDArray[np.integer[Any]]]
 
 
+def describe_numbers(start: Any) -> list[int]:
+    """A start that is a list of whole numbers, as JSON can hold it."""
+    return [int(number) for number in start]
+
+
+def begin_from_numbers(engine: Any, starts: Sequence[Any]) -> None:
+    """Begin all games of an engine from starts that are lists of whole numbers, one a game.
+
+    Raises:
+        ValueError: one is no start of the variant.
+    """
+    engine.start(starts=[whole_numbers("the start", start) for start in starts])
+
+
+def start_in_snapshot(snapshot: Mapping[str, Any]) -> Any:
+    """The entry `start` of an environment's snapshot."""
+    return snapshot["start"]
+
+
+@dataclass(frozen=True)
+class StoredStarts:
+    """How the start of a game stands in a replay. The defaults are for games whose starts are lists of whole numbers.
+
+    Attributes:
+        describe: makes a value for JSON of one start of `GameSpec.rotated_starts`.
+        begin: called with an engine and such a value for each of its games, it begins all of them, with their random streams. It
+            raises ValueError for a value that is no start: the value can come from a damaged file.
+        of_snapshot: makes such a value of the `snapshot` of an environment.
+    """
+
+    describe: Callable[[Any], Any] = describe_numbers
+    begin: Callable[[Any, Sequence[Any]], None] = begin_from_numbers
+    of_snapshot: Callable[[Mapping[str, Any]], Any] = start_in_snapshot
+
+
 @dataclass(frozen=True)
 class GameSpec:
     """A game.
@@ -188,6 +224,7 @@ class GameSpec:
         agent_wrappers: what `NAME:` before the name of an agent does to it, likewise.
         rendering: the module that draws the game, with `scene_of_batch` and `picture`, imported when something is drawn; empty if
             nothing does.
+        stored_starts: how the start of a game stands in a replay.
         secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.
     """
 
@@ -212,6 +249,7 @@ class GameSpec:
     agent_files: Mapping[str, str] = field(default_factory=dict)
     agent_wrappers: Mapping[str, str] = field(default_factory=dict)
     rendering: str = ""
+    stored_starts: StoredStarts = StoredStarts()
     secret_options: tuple[str, ...] = ()
 
     def __str__(self) -> str:
