@@ -126,10 +126,8 @@ class Replay:
         Raises:
             ReplayError: a move is not legal, or the moves lead to something else than what is recorded.
         """
-        engine = None
-        for engine in self.positions():
+        for _ in self.positions():
             pass
-        assert engine is not None
 
     def positions(self) -> Iterator[Any]:
         """Play the game again: yields an engine of one game at the start and after each move. It is the same engine every time.
@@ -150,6 +148,19 @@ class Replay:
             says, is_so = getattr(self.end, name), getattr(end, name)
             if says != is_so:
                 raise ReplayError(f"the replay says {name} {shown(says)} at its end, but its moves lead to {shown(is_so)}")
+
+    def film(self, title: str | None = None) -> dict[str, Any]:
+        """The game as the viewer shows it (`getbit_env.viewer`), with what the agents thought.
+
+        Raises:
+            ValueError: the game has no viewer, or a move is not legal.
+        """
+        from getbit_env.viewer import film  # here, since few who read replays show them
+
+        variant = find_variant(self.variant)
+        start = game_of(variant).stored_starts.read(variant, self.start)
+        notes = [_note(move) for move in self.moves]
+        return film(variant, start, self.actions, agents=self.agents, notes=notes, title=title)
 
     def to_dict(self) -> dict[str, Any]:
         """The replay as JSON can hold it."""
@@ -366,7 +377,7 @@ class _Again:
 
     def begin(self, starts: Sequence[Any]) -> None:
         """Begin all games, from starts as replays hold them."""
-        self.game.stored_starts.begin(self.engine, starts)
+        self.engine.start(starts=[self.game.stored_starts.read(self.variant, start) for start in starts])
         self._look(self._running)
 
     def check(self, number: int, move: Move) -> None:
@@ -473,9 +484,10 @@ def _read(data: Any) -> Replay:
 def _read_move(number: int, data: Any, variant: Variant) -> Move:
     where, players = f"move {number}", variant.players
     _check_keys(where, data, ("actions",), ("probabilities", "values"))
-    actions = []
-    for action in _list(f"the actions of {where}", data["actions"], players, players):
-        actions.append(None if action is None else _whole(f"each action of {where}", action, 0, variant.actions - 1))
+    actions = [
+        None if action is None else _whole(f"each action of {where}", action, 0, variant.actions - 1)
+        for action in _list(f"the actions of {where}", data["actions"], players, players)
+    ]
     probabilities = values = None
     if "probabilities" in data:
         rows = _list(f"the probabilities of {where}", data["probabilities"], players, players)
@@ -572,6 +584,16 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(text: str) -> float:
     raise ReplayError(f"{text} is no number of JSON")
+
+
+def _note(move: Move) -> dict[int, dict[str, Any]]:
+    """What players thought, as the viewer takes it."""
+    note: dict[int, dict[str, Any]] = {}
+    for name, told in (("probabilities", move.probabilities), ("value", move.values)):
+        for player, thought in enumerate(told or ()):
+            if thought is not None:
+                note.setdefault(player, {})[name] = thought
+    return note
 
 
 def _move_to_dict(move: Move) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -165,13 +165,13 @@ def describe_numbers(start: Any) -> list[int]:
     return [int(number) for number in start]
 
 
-def begin_from_numbers(engine: Any, starts: Sequence[Any]) -> None:
-    """Begin all games of an engine from starts that are lists of whole numbers, one a game.
+def read_numbers(variant: Any, value: Any) -> list[int]:  # noqa: ARG001 - of other games it depends on the variant
+    """A start that is a list of whole numbers; the engine says whether it is one of the variant.
 
     Raises:
-        ValueError: one is no start of the variant.
+        ValueError: it is something else.
     """
-    engine.start(starts=[whole_numbers("the start", start) for start in starts])
+    return whole_numbers("the start", value)
 
 
 def start_in_snapshot(snapshot: Mapping[str, Any]) -> Any:
@@ -185,13 +185,13 @@ class StoredStarts:
 
     Attributes:
         describe: makes a value for JSON of one start of `GameSpec.rotated_starts`.
-        begin: called with an engine and such a value for each of its games, it begins all of them, with their random streams. It
-            raises ValueError for a value that is no start: the value can come from a damaged file.
+        read: called with a variant and such a value, it returns the start as `Engine.start` takes it. It raises ValueError for a
+            value that is none: the value can come from a damaged file.
         of_snapshot: makes such a value of the `snapshot` of an environment.
     """
 
     describe: Callable[[Any], Any] = describe_numbers
-    begin: Callable[[Any, Sequence[Any]], None] = begin_from_numbers
+    read: Callable[[Any, Any], Any] = read_numbers
     of_snapshot: Callable[[Mapping[str, Any]], Any] = start_in_snapshot
 
 
@@ -224,6 +224,7 @@ class GameSpec:
         agent_wrappers: what `NAME:` before the name of an agent does to it, likewise.
         rendering: the module that draws the game, with `scene_of_batch` and `picture`, imported when something is drawn; empty if
             nothing does.
+        frames: the module that tells games to the viewer in the browser, with a `Recorder` (`getbit_env.viewer.Recorder`), likewise.
         stored_starts: how the start of a game stands in a replay.
         secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.
     """
@@ -249,6 +250,7 @@ class GameSpec:
     agent_files: Mapping[str, str] = field(default_factory=dict)
     agent_wrappers: Mapping[str, str] = field(default_factory=dict)
     rendering: str = ""
+    frames: str = ""
     stored_starts: StoredStarts = StoredStarts()
     secret_options: tuple[str, ...] = ()
 

@@ -41,6 +41,7 @@ SPEC = GameSpec(
     bots=BOTS,
     default_opponents=("random", "lowest", "highest", "counter"),
     rendering="getbit_env.get_bit.rendering",
+    frames="getbit_env.get_bit.frames",
     statistics=(Statistic("bites", bites),),
     named_agents={"equilibrium": "getbit_env.exact:Equilibrium"},
     agent_files={".npz": "getbit_env.exact:BestResponse.load"},
