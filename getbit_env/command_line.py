@@ -25,6 +25,8 @@ EXTRAS = {  # the extra that brings a package
     "matplotlib": "commands",
     "openskill": "ratings",
     "pygame": "render",
+    "PIL": "movies",
+    "imageio_ffmpeg": "movies",
 }
 VARIANT_OPTIONS = ("players", "memory", "half_limbs", "pick_up_at", "three_player_ending")
 

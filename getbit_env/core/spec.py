@@ -224,7 +224,9 @@ class GameSpec:
         agent_wrappers: what `NAME:` before the name of an agent does to it, likewise.
         rendering: the module that draws the game, with `scene_of_batch` and `picture`, imported when something is drawn; empty if
             nothing does.
-        frames: the module that tells games to the viewer in the browser, with a `Recorder` (`getbit_env.viewer.Recorder`), likewise.
+        frames: the module that tells games to the viewer in the browser, with a `Recorder` (`getbit_env.viewer.Recorder`),
+            likewise.
+        habits: the module that counts what players do where, with a class `Habits` (`core.habits.Habits`), likewise.
         stored_starts: how the start of a game stands in a replay.
         secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.
     """
@@ -251,6 +253,7 @@ class GameSpec:
     agent_wrappers: Mapping[str, str] = field(default_factory=dict)
     rendering: str = ""
     frames: str = ""
+    habits: str = ""
     stored_starts: StoredStarts = StoredStarts()
     secret_options: tuple[str, ...] = ()
 

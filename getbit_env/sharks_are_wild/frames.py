@@ -13,7 +13,7 @@ import numpy as np
 
 from getbit_env.core.messages import shown
 from getbit_env.sharks_are_wild.engine import Deal, Engine, check_deal
-from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, PLAYERS, action_meaning, legal_actions, print_action, run_of
+from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, PLAYERS, action_meaning, legal_actions, run_of
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
     BLOCK_IT,

@@ -76,6 +76,7 @@ SPEC = GameSpec(
     default_opponents=("sharks-random", "sharks-greedy", "sharks-careful"),
     rendering="getbit_env.sharks_are_wild.rendering",
     frames="getbit_env.sharks_are_wild.frames",
+    habits="getbit_env.sharks_are_wild.habits",
     statistics=(Statistic("coins", coins),),
     stored_starts=StoredStarts(describe_deal, read_deal, deal_of_snapshot),
     secret_options=("open_hands",),
