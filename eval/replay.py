@@ -4,7 +4,8 @@
     python -m eval.replay game.replay.json --html game.html
     python -m eval.replay game.replay.json --gif game.gif --seconds 0.8
 
-`play_match(..., record=FOLDER)`, `python -m eval.tournament ... --record FOLDER` and `getbit_env.replays.replay_of(env)` make replays.
+Replays are made by `play_match(..., record=FOLDER)`, by `python -m eval.tournament ... --record FOLDER`, and of a PettingZoo
+environment by `getbit_env.replays.replay_of(env)`.
 """
 
 from __future__ import annotations

@@ -297,6 +297,10 @@ def test_damage_is_found_when_it_is_read(name: str, change: Callable[[dict[str, 
         changed(name, change)
 
 
+def reverse_deal(data: dict[str, Any]) -> None:
+    data["start"]["cards"] = data["start"]["cards"][::-1]
+
+
 def swap_first_moves(data: dict[str, Any]) -> None:
     data["moves"][0], data["moves"][1] = data["moves"][1], data["moves"][0]
 

@@ -1,6 +1,6 @@
 """The report: what benchmarks, tournaments and training runs found, in one HTML file.
 
-`sources` reads files, `profiles` plays games, `leaks` judges exactly, `figures` computes what is shown, `page` and `charts` show it.
+`sources` reads files, `profiles` plays games, `leaks` judges exactly, `figures` computes what `page` and `charts` show.
 """
 
 from getbit_env.report.page import as_page

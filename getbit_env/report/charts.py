@@ -13,6 +13,7 @@ from getbit_env.core.habits import Habit
 from getbit_env.match.statistics import Estimate
 from getbit_env.report.sources import Curve
 
+MINUS, NONE = "\N{MINUS SIGN}", "\N{EN DASH}"
 SERIES = 7  # colours and dashes; more series repeat them
 STEPS = 5  # of colour on each side of the middle
 WIDTH, HEIGHT = 360, 220  # of a chart of curves, in its own units
@@ -28,32 +29,31 @@ def said(text: object) -> str:
 def number(value: float, digits: int = 3) -> str:
     """A number with so many digits behind the point, and a true minus."""
     text = f"{value:.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.lstrip("-")
+    return text.replace("-", MINUS) if float(text) else text.lstrip("-")
 
 
 def interval(value: Estimate | None, digits: int = 3) -> str:
     """A mean with its interval, for a cell of a table."""
     if value is None:
-        return '<td class="none">–</td>'
+        return f'<td class="none">{NONE}</td>'
     if value.low is None or value.high is None:
         return f"<td>{number(value.mean, digits)} <small>exact</small></td>"
     return f"<td>{number(value.mean, digits)} <small>{number(value.low, digits)} to {number(value.high, digits)}</small></td>"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", kind: str = "") -> str:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, kind: str = "") -> str:
     """A table that scrolls by itself where the page is narrow.
 
     Args:
         heads: HTML of the heads.
         rows: HTML of each row, cell by cell, `<td>` or `<th>` included.
-        caption: HTML.
+        label: what the table is, for those who hear the page.
         kind: class of the table.
     """
     head = "".join(f'<th scope="col">{one}</th>' for one in heads)
     body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in rows)
-    told = f"<caption>{caption}</caption>" if caption else ""
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="{kind}">{told}'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{said(label)}"><table class="{kind}">'
         f"<thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
     )
 
@@ -74,8 +74,10 @@ def win_bar(value: Estimate, share: float, most: float = 1.0) -> str:
     high = value.mean if value.high is None else value.high
     return (
         f'<td class="bar"><svg class="win" viewBox="0 0 {width} 16" role="img" aria-label="{number(value.mean)}">'
-        f'<line class="axis" x1="4" y1="8" x2="{width - 4}" y2="8"/><line class="share" x1="{x(share)}" y1="2" x2="{x(share)}" y2="14"/>'
-        f'<line class="span" x1="{x(low)}" y1="8" x2="{x(high)}" y2="8"/><circle class="dot" cx="{x(value.mean)}" cy="8" r="3.6"/></svg></td>'
+        f'<line class="axis" x1="4" y1="8" x2="{width - 4}" y2="8"/>'
+        f'<line class="share" x1="{x(share)}" y1="2" x2="{x(share)}" y2="14"/>'
+        f'<line class="span" x1="{x(low)}" y1="8" x2="{x(high)}" y2="8"/>'
+        f'<circle class="dot" cx="{x(value.mean)}" cy="8" r="3.6"/></svg></td>'
     )
 
 
@@ -91,7 +93,9 @@ def heat_cell(text: str, step: int, tip: str = "") -> str:
     return f'<td class="heat h{"m" if step < 0 else ""}{abs(step)}"{told}>{text}</td>'
 
 
-def cross_table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Estimate | None]], middle: float) -> str:
+def cross_table(
+    rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Estimate | None]], middle: float, label: str
+) -> str:
     """A heat map of wins: blue above the middle, orange below."""
     body = []
     for row, values in zip(rows, cells, strict=True):
@@ -104,7 +108,7 @@ def cross_table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seq
             tip = f"{row} against {column}: {value}"
             line.append(heat_cell(f"{number(value.mean, 2)}{half}", diverging(value.mean, middle), tip))
         body.append(line)
-    return table(["", *map(said, columns)], body, kind="map")
+    return table(["", *map(said, columns)], body, label, "map")
 
 
 def heat_table(
@@ -131,7 +135,7 @@ def heat_table(
                 tip = f"{rows[i]}, {columns[j]}: {values[i, j]:.{digits}f} {unit}"
                 line.append(heat_cell(number(float(values[i, j]), digits), -round(STEPS * max(0.0, shown[i, j]) / top), tip))
         body.append(line)
-    return table([said(head), *map(said, columns)], body, kind="map")
+    return table([said(head), *map(said, columns)], body, f"{unit} by {head}", "map")
 
 
 def habit_table(habit: Habit) -> str:
@@ -154,7 +158,9 @@ def habit_table(habit: Habit) -> str:
             else:
                 line.append(f"<td>{_bars(habit.counts[i, j], habit.kinds, f'{row}, {habit.columns[j]}')}</td>")
         body.append(line)
-    return table([said(habit.row_name), *(said(habit.columns[j]) for j in columns)], body, kind="bars")
+    return table(
+        [said(habit.row_name), *(said(habit.columns[j]) for j in columns)], body, f"{habit.title} by {habit.row_name}", "bars"
+    )
 
 
 def _bars(counts: NDArray[np.int64], kinds: Sequence[str], where: str) -> str:
@@ -173,23 +179,24 @@ def _bars(counts: NDArray[np.int64], kinds: Sequence[str], where: str) -> str:
             f'<text x="{at:.0f}" y="{high + 11}">{said(kind)}</text>'
         )
     label = html.escape(f"{where}: {told}; seen {whole} times")
-    return f'<svg class="cards" width="{width}" height="{high + 14}" viewBox="0 0 {width} {high + 14}" role="img" aria-label="{label}"><title>{label}</title>{"".join(parts)}</svg>'
+    return f'<svg class="cards" width="{width}" height="{high + 14}" role="img"><title>{label}</title>{"".join(parts)}</svg>'
 
 
 # --- curves ------------------------------------------------------------------------------------------------------------------
 
 
-def curve_chart(title: str, curves: Sequence[tuple[str, Curve]], reference: float | None = None) -> str:
+def curve_chart(title: str, curves: Sequence[tuple[str, Curve]], last: int, reference: float | None = None) -> str:
     """Curves over the steps of training, as a figure with its legend.
 
     Args:
         title: of the figure.
         curves: with what each is called.
+        last: step at the end of the axis.
         reference: a value to mark, such as the equal share.
     """
     values = [v for _, c in curves for v in (*c.values, *c.low, *c.high)] + ([] if reference is None else [reference])
     bottom, top, marks = _axis(min(values), max(values))
-    last = max(max(curve.timesteps) for _, curve in curves) or 1
+    last = last or 1
 
     def x(step: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * step / last
@@ -216,7 +223,7 @@ def curve_chart(title: str, curves: Sequence[tuple[str, Curve]], reference: floa
             band = f"{points(curve.timesteps, curve.high)} {points(curve.timesteps[::-1], curve.low[::-1])}"
             parts.append(f'<polygon class="band s{k % SERIES}" points="{band}"/>')
     for k, (name, curve) in enumerate(curves):
-        told = html.escape(f"{name}: {number(curve.values[-1])} at {curve.timesteps[-1]:,}")
+        told = html.escape(f"{name}: {_short(curve.values[-1])} at {curve.timesteps[-1]:,}")
         line = points(curve.timesteps, curve.values)
         if len(curve.values) == 1:
             at = line.partition(",")
@@ -224,8 +231,9 @@ def curve_chart(title: str, curves: Sequence[tuple[str, Curve]], reference: floa
         else:
             parts.append(f'<polyline class="curve s{k % SERIES}" points="{line}"><title>{told}</title></polyline>')
     names = "".join(
-        f'<li><svg class="key" viewBox="0 0 28 10" width="28" height="10" aria-hidden="true"><line class="curve s{k % SERIES}" x1="1" y1="5" x2="27" y2="5"/></svg>'
-        f"{said(name)} <small>{number(curve.values[-1])}</small></li>"
+        f'<li><svg class="key" viewBox="0 0 28 10" width="28" height="10" aria-hidden="true">'
+        f'<line class="curve s{k % SERIES}" x1="1" y1="5" x2="27" y2="5"/></svg>'
+        f"{said(name)} <small>{_short(curve.values[-1])}</small></li>"
         for k, (name, curve) in enumerate(curves)
     )
     return (
@@ -245,8 +253,12 @@ def _axis(least: float, most: float) -> tuple[float, float, list[float]]:
     return begin * step, end * step, [k * step for k in range(begin, end + 1)]
 
 
+def _short(value: float) -> str:
+    return f"{value:.3g}".replace("-", MINUS) if abs(value) < 1000 else f"{value:,.0f}".replace("-", MINUS)
+
+
 def _tick(value: float) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
-            return f"{value / size:g}{letter}".replace("-", "−")
-    return f"{round(value, 10):g}".replace("-", "−")
+            return f"{value / size:g}{letter}".replace("-", MINUS)
+    return f"{round(value, 10):g}".replace("-", MINUS)

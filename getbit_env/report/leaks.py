@@ -33,7 +33,8 @@ class Leaks:
 
     Attributes:
         agent: its name.
-        variant: in which it was judged: the face-up game.
+        variant: in which it plays.
+        judged: the face-up game in which it was judged: of a memory game, the same game with perfect recall.
         gain: of a best response, mean over seats and starting lines; the losses sum to it.
         nash_conv: the gains of all players together.
         rows, columns: what situations are called: places in line, limbs.
@@ -46,6 +47,7 @@ class Leaks:
 
     agent: str
     variant: str
+    judged: str
     gain: float
     nash_conv: float
     rows: tuple[str, ...]
@@ -79,7 +81,7 @@ def leaks_of(name: str, agent: Agent, variant: Variant | str, threads: int = 1, 
     require_markov_policy(judged, face_up, name)
     kwargs = {} if progress is None else {"progress": progress}
     result = exploitability(judged, _positions(face_up, threads), name=name, threads=threads, **kwargs)
-    return by_situation(result, judged)
+    return by_situation(result, judged, chosen)
 
 
 @lru_cache(maxsize=1)  # several agents are judged in the same game one after another
@@ -87,8 +89,14 @@ def _positions(variant: Any, threads: int) -> Positions:
     return Positions(variant, threads=threads)
 
 
-def by_situation(result: Exploitability, agent: Agent) -> Leaks:
-    """The losses by where the player's robots are, and their limbs."""
+def by_situation(result: Exploitability, agent: Agent, plays_in: get_bit.Variant | None = None) -> Leaks:
+    """The losses by where the player's robots are, and their limbs.
+
+    Args:
+        result: of the agent.
+        agent: that was judged.
+        plays_in: the variant in which it plays, by default the one in which it was judged.
+    """
     positions = result.positions
     variant = positions.variant
     players, each = variant.players, variant.robots_per_player
@@ -100,13 +108,14 @@ def by_situation(result: Exploitability, agent: Agent) -> Leaks:
     columns = tuple(f"{number} limbs left" if number > 1 else "1 limb left" for number in range(limbs, 0, -1))
     loss, reach = (np.zeros((len(rows), limbs)) for _ in range(2))
     for p in range(players):
-        plays = row[p] >= 0
-        where = row[p, plays], limbs - column[p, plays]
-        np.add.at(loss, where, result.reach[met[plays]] * result.leak[met[plays], p] / players)
-        np.add.at(reach, where, result.reach[met[plays]] / players)
+        there = row[p] >= 0
+        where = row[p, there], limbs - column[p, there]
+        np.add.at(loss, where, result.reach[met[there]] * result.leak[met[there], p] / players)
+        np.add.at(reach, where, result.reach[met[there]] / players)
     used = reach.any(axis=0)
     return Leaks(
         result.name,
+        (plays_in or variant).name,
         variant.name,
         result.gain,
         result.nash_conv,
@@ -168,4 +177,4 @@ def _film(result: Exploitability, agent: Agent) -> dict[str, Any]:
         joint.append(actions)
         engine.play(np.array([actions]))
     names = ["best response" if p == responder else result.name for p in range(variant.players)]
-    return film(variant, line, joint, agents=names, title=f"{result.name} is exploited by a best response")
+    return film(variant, line, joint, agents=names, title=f"{variant}: {result.name} is exploited by a best response")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.report.charts import (
     LEAST_SEEN,
+    NONE,
     STEPS,
     cross_table,
     curve_chart,
@@ -26,17 +30,21 @@ from getbit_env.report.charts import (
 from getbit_env.report.figures import (
     Board,
     CrossTable,
+    Row,
     board_of_tournament,
     boards_of_results,
     cross_of_tournament,
     crosses_of_results,
 )
 from getbit_env.report.leaks import Leaks
-from getbit_env.report.profiles import Profile
+from getbit_env.report.profiles import Profile, Share
 from getbit_env.report.sources import Run, Sources
 from getbit_env.viewer.html import embedded_json, script, style
 
 MOST_FILMS = 12
+BITES = "bites"  # what Get Bit! calls its counts of bites
+WIDE = 5  # columns of tables that stand alone
+RARE = 1e-6  # decisions a game: what is met more rarely is not shown
 SECTIONS = {  # every report has them all; what is missing is said there
     "leaderboard": "Leaderboard",
     "cross-play": "Cross play",
@@ -89,14 +97,14 @@ def as_page(
         "seats": _seats(profiles),
         "habits": _habits(profiles),
         "bites": _bites(profiles),
-        "leaks": _leaks(leaks, unknown or {}),
+        "leaks": _leaks(leaks, unknown or {}, profiles),
         "games": _games(films),
         "about": _about(sources, about or {}),
     }
     sections = "\n".join(f'<section id="{name}">\n<h2>{SECTIONS[name]}</h2>\n{text}\n</section>' for name, text in parts.items())
     links = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading in SECTIONS.items())
     code, sheet = script() + BOOT, style() + (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
-    policy = f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(sheet)}; img-src data:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(sheet)}; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -115,6 +123,16 @@ def _hash(text: str) -> str:
 
 def _note(text: str) -> str:
     return f'<p class="note">{said(text)}</p>'
+
+
+def _block(title: str, *parts: str, wide: bool = False) -> str:
+    """What belongs to one agent; several stand side by side where there is room."""
+    kind = ' class="wide"' if wide else ""
+    return f"<div{kind}>\n<h3>{said(title)}</h3>\n{''.join(parts)}</div>"
+
+
+def _blocks(blocks: Sequence[str]) -> str:
+    return f'<div class="blocks">{"".join(blocks)}</div>' if blocks else ""
 
 
 def _summary(sources: Sources, profiles: Sequence[Profile], leaks: Sequence[Leaks]) -> str:
@@ -146,35 +164,39 @@ def _leaderboard(sources: Sources) -> str:
 
 
 def _board(board: Board) -> str:
-    rated, gains = any(row.rating is not None for row in board.rows), any(row.gain for row in board.rows)
-    mixed, paid = any(row.mixed for row in board.rows), any(row.payoff for row in board.rows)
-    heads = ["agent", "", "wins", *["payoff"] * paid, "worst", "against", *["mixed tables"] * mixed]
-    heads += ["gain"] * gains + ["rating"] * rated
-    rows = []
-    for row in board.rows:
-        if row.win is None:
-            rows.append(
-                [row_head(row.agent), f'<td colspan="{len(heads) - 1}" class="quiet">not played: {said(row.reason)[:200]}</td>']
-            )
-            continue
-        cells = [row_head(row.agent), win_bar(row.win, board.share), interval(row.win)]
-        cells += (
-            [interval(row.payoff)] * paid + [interval(row.worst), f"<td>{said(row.against)}</td>"] + [interval(row.mixed)] * mixed
-        )
-        cells += [f"<td>{said(row.gain) or '–'}</td>"] * gains
-        cells += [f"<td>{'–' if row.rating is None else number(row.rating, 1)}</td>"] * rated
-        rows.append(cells)
-    best = next((row for row in board.rows if row.win), None)
-    told = ""
-    if best is not None and best.win is not None:
-        near = (
-            f", but its interval overlaps that of {board.rows[1].agent}: these games do not tell which is better"
-            if board.close
-            else ""
-        )
-        told = f'<p class="finding">{said(f"{best.agent} wins most, {best.win.mean:.0%} of its games{near}.")}</p>'
-    caption = f"{said(board.source)}. Equal share {number(board.share)}."
-    return f"<h3>{said(board.title)}</h3>\n{told}\n{table(heads, rows, caption)}"
+    numbered = [row for row in board.rows if row.win is not None]
+    columns: list[tuple[str, Callable[[Row], str]]] = [
+        ("wins", lambda row: interval(row.win)),
+        ("", lambda row: win_bar(row.win, board.share) if row.win else ""),
+        ("payoff", lambda row: interval(row.payoff)),
+        ("worst", lambda row: interval(row.worst)),
+        ("against", lambda row: f"<td>{said(row.against)}</td>"),
+    ]
+    if any(row.mixed for row in numbered):
+        columns.append(("mixed tables", lambda row: interval(row.mixed)))
+    if any(row.gain for row in numbered):
+        columns.append(("gain", lambda row: f"<td>{said(row.gain) or NONE}</td>"))
+    if any(row.rating is not None for row in numbered):
+        columns.append(("rating", lambda row: f"<td>{NONE if row.rating is None else number(row.rating, 1)}</td>"))
+    told, shown = "", _note("Nobody has numbers.")
+    if numbered and numbered[0].win is not None:
+        near = f", but its interval overlaps that of {numbered[1].agent}: these games do not tell which is better"
+        told = _finding(f"{numbered[0].agent} wins most, {numbered[0].win.mean:.0%} of its games{near if board.close else ''}.")
+        rows = [[row_head(row.agent), *(cell(row) for _, cell in columns)] for row in numbered]
+        shown = table(["agent", *(head for head, _ in columns)], rows, f"leaderboard of {board.title}")
+    lost = [f"<li><strong>{said(row.agent)}</strong>: {_reason(row.reason)}</li>" for row in board.rows if row.win is None]
+    without = f"<details><summary>{len(lost)} without numbers</summary><ul>{''.join(lost)}</ul></details>" if lost else ""
+    caption = f'<p class="quiet">{said(board.source)}. Equal share {number(board.share)}.</p>'
+    return "\n".join([f"<h3>{said(board.title)}</h3>", told, caption, shown, without])
+
+
+def _reason(reason: str) -> str:
+    """Why an agent has no numbers. Where the machine that played keeps its files is nobody's matter."""
+    return said(re.sub(r": there is no .*?;", ";", reason)[:300])
+
+
+def _finding(text: str) -> str:
+    return f'<p class="finding">{said(text)}</p>'
 
 
 def _cross_play(sources: Sources) -> str:
@@ -189,8 +211,9 @@ def _cross_play(sources: Sources) -> str:
 
 def _cross(cross: CrossTable) -> str:
     top = cross.most_lopsided
-    told = "" if top is None else f'<p class="finding">{said(f"Most one-sided: {top[0]} wins {top[2]:.0%} against {top[1]}.")}</p>'
-    return f"<h3>{said(cross.title)}</h3>\n{told}\n{cross_table(cross.rows, cross.columns, cross.cells, cross.share)}"
+    told = "" if top is None else _finding(f"Most one-sided: {top[0]} wins {top[2]:.0%} against {top[1]}.")
+    shown = cross_table(cross.rows, cross.columns, cross.cells, cross.share, cross.title)
+    return f"<h3>{said(cross.title)}</h3>\n{told}\n{shown}"
 
 
 def _scale(less: str, more: str) -> str:
@@ -207,18 +230,19 @@ def _learning(runs: Sequence[Run]) -> str:
     if not runs:
         return _note("No folder of a training run was given: python -m train.selfplay --output FOLDER makes one.")
     parts = [
-        "<p>A chart is a figure over the course of training; the legend names the last value. Bands are 95 % intervals of the games "
-        "of an evaluation. They say nothing about what another training seed would learn. The dashed line is the equal share.</p>"
+        "<p>A chart is a figure over the course of training. The legend has the last value. Bands are 95 % intervals of the "
+        "games of an evaluation. They say nothing about what another training seed would learn. The dashed line: equal share.</p>"
     ]
     for run in runs:
         parts.append(f"<h3>{said(run.name)}{f' ({said(run.variant)})' if run.variant else ''}</h3>")
         share = 1 / find_variant(run.variant).players if run.variant else None
+        last = max(curve.timesteps[-1] for curves in run.curves.values() for curve in curves)
         for file, curves in run.curves.items():
             figures: dict[str, list[Any]] = {}
             for curve in curves:
                 figures.setdefault(curve.figure, []).append((curve.series or curve.figure, curve))
             charts = [
-                curve_chart(f"{figure.replace('_', ' ')}", some[:12], share if figure == "win" else None)
+                curve_chart(f"{figure.replace('_', ' ')}", some[:12], last, share if figure == "win" else None)
                 for figure, some in figures.items()
             ]
             parts.append(f'<p class="quiet">{said(file)}</p><div class="charts">{"".join(charts)}</div>')
@@ -230,106 +254,123 @@ def _learning(runs: Sequence[Run]) -> str:
 
 def _unplayed() -> str:
     return _note(
-        "No games were played for this report: name agents whose policies are here (bots, shipped agents, folders of runs), and leave "
-        "--starts above 0."
+        "No games were played for this report. It plays agents that it finds by their names (bots, shipped agents, folders of "
+        "runs) unless --starts is 0."
     )
 
 
 def _seats(profiles: Sequence[Profile]) -> str:
     if not profiles:
         return _unplayed()
-    parts = [
-        "<p>The agent plays one seat against tables of one bot each. A start is played in all rotations; <em>+1</em> is the rotation in "
-        "which all players sit one seat further on. Seats are alike, so that differences between rotations are chance. Differences "
-        "between starting places are the game's, and the agent's.</p>"
-    ]
+    blocks = []
+    head = (
+        "<p>The agent has one seat at tables of one bot each. A start is played in all rotations; in seat <em>+1</em> all sit "
+        "one seat further on. Seats are alike, so that differences between them are chance. Differences between starting places "
+        "are the game's, and the agent's.</p>"
+    )
     for one in profiles:
         share = 1 / find_variant(one.variant).players
-        told = _spread(one)
-        rows = [[row_head("all games"), win_bar(one.win, share), interval(one.win), f"<td>{one.games:,}</td>"]]
-        for kind, shares in (("seat", one.seats), ("begins", one.places)):
-            rows += [
-                [row_head(f"{kind} {each.name}"), win_bar(each.win, share), interval(each.win), f"<td>{each.games:,}</td>"]
-                for each in shares
-            ]
-        caption = said(f"against {', '.join(one.opponents)}, {one.starts} starts each. Equal share {share:.3f}.")
-        parts.append(f"<h3>{said(f'{one.agent} in {one.variant}')}</h3>\n{told}\n{table(['', '', 'wins', 'games'], rows, caption)}")
-    return "\n".join(parts)
+        shares = [("all games", Share("", one.games, one.win))]
+        shares += [(f"{kind} {each.name}", each) for kind, some in (("seat", one.seats), ("begins", one.places)) for each in some]
+        rows = [[row_head(name), interval(each.win), win_bar(each.win, share), f"<td>{each.games:,}</td>"] for name, each in shares]
+        name = f"{one.agent} in {one.variant}"
+        against = f"Against {', '.join(one.opponents)}, {one.starts} starts each. Equal share {number(share)}."
+        shown = table(["", "wins", "", "games"], rows, f"wins of {name}")
+        blocks.append(_block(name, _spread(one), f'<p class="quiet">{said(against)}</p>', shown))
+    return head + _blocks(blocks)
 
 
 def _spread(profile: Profile) -> str:
     if len(profile.places) < 2:
         return ""
     best, worst = (pick(profile.places, key=lambda one: one.win.mean) for pick in (max, min))
-    apart = (best.win.low or 0) > (worst.win.high or 1)
+    low, high = best.win.low, worst.win.high
+    apart = low is not None and high is not None and low > high
     sure = "" if apart else " Their intervals overlap."
     text = f"It wins most where it begins {best.name} ({best.win.mean:.0%}), least {worst.name} ({worst.win.mean:.0%}).{sure}"
-    return f'<p class="finding">{said(text)}</p>'
+    return _finding(text)
 
 
 def _habits(profiles: Sequence[Profile]) -> str:
     if not profiles:
         return _unplayed()
-    parts = [
-        "<p>Bars are how often it chose what, in the games above. A table has a row for each place, or situation, of the agent, and a "
-        f"column for its limbs, or its run. A dot stands for situations seen less than {LEAST_SEEN} times.</p>"
+    shown = [
+        _block(f"{one.agent} in {one.variant}: {habit.title}", habit_table(habit))
+        for one in profiles
+        for habit in one.habits
+        if habit.name != BITES
     ]
-    for one in profiles:
-        for habit in one.habits:
-            if not habit.event or habit.name != "bites":
-                parts.append(f"<h3>{said(f'{one.agent} in {one.variant}: {habit.title}')}</h3>\n{habit_table(habit)}")
-    if len(parts) == 1:
-        return _note("The game counts no habits.")
-    return "\n".join(parts)
+    head = (
+        "<p>Bars are how often it chose what, in the games above, by its place in line and its limbs, or its coins and its run. A "
+        f"dot stands for situations seen less than {LEAST_SEEN} times.</p>"
+    )
+    return head + _blocks(shown) if shown else _note("Nothing is counted in these games: their GameSpec names no `habits`.")
 
 
 def _bites(profiles: Sequence[Profile]) -> str:
-    bitten = [(one, habit) for one in profiles for habit in one.habits if habit.name == "bites"]
+    bitten = [(one, habit) for one in profiles for habit in one.habits if habit.name == BITES]
     if not profiles:
         return _unplayed()
     if not bitten:
         return _note("Nobody is bitten in these games: bites are of Get Bit!.")
     rows = []
     for one, habit in bitten:
-        bites, rounds = (int(habit.counts[..., k].sum()) for k in (1, slice(None)))
-        cells = [
-            f"<td>{number(one.statistics.get('bites', float(bites) / one.games), 2)}</td>",
-            f"<td>{number(bites / max(rounds, 1))}</td>",
-        ]
+        bites, rounds = int(habit.counts[..., 1].sum()), int(habit.counts.sum())
+        cells = [f"<td>{number(bites / one.games, 2)}</td>", f"<td>{number(bites / max(rounds, 1))}</td>"]
         rows.append([row_head(f"{one.agent} in {one.variant}"), *cells])
     parts = [
-        "<p>A cell is the part of the rounds in which a robot of the agent is bitten, by where it was before the round. The first round, "
-        "in which nobody is bitten, does not count.</p>",
-        table(["", "bites a game", "bites a round of a robot"], rows),
+        "<p>Tables of one agent show the part of the rounds in which a robot of the agent is bitten, by where it was before "
+        "the round. The first round, in which nobody is bitten, does not count.</p>",
+        table(["", "bites a game", "bites a round of a robot"], rows, "bites of all agents"),
     ]
-    for one, habit in bitten:
-        parts.append(f"<h3>{said(f'{one.agent} in {one.variant}')}</h3>\n{habit_table(habit)}")
+    parts.append(_blocks([_block(f"{one.agent} in {one.variant}", habit_table(habit)) for one, habit in bitten]))
     return "\n".join(parts)
 
 
-def _leaks(leaks: Sequence[Leaks], unknown: Mapping[tuple[str, str], str]) -> str:
-    if not leaks and not unknown:
-        return _note("No agent was judged exactly.")
+def _leaks(leaks: Sequence[Leaks], unknown: Mapping[tuple[str, str], str], profiles: Sequence[Profile]) -> str:
     parts = []
     if leaks:
         parts.append(
-            "<p>A cell is what the agent's choices in this situation lose of the value of the game, against its own kind, if its player "
-            "goes on with best responses. It counts how often the situation is met, so that the cells sum to the gain of a best "
-            "response. This is exact, without games. Numbers are thousandths.</p>"
+            "<p><strong>Exact.</strong> A cell is the value that the agent's choices in this situation lose in a game against its "
+            "own kind, if its player goes on with best responses. It counts how often the situation is met, so that the cells sum to "
+            "the gain of a best response. Numbers are thousandths.</p>"
         )
+    blocks = []
     for one in leaks:
         row, column, loss = one.most
-        share = f" ({loss / one.gain:.0%} of the gain)" if one.gain > 0 else ""
-        text = f"A best response gains {one.gain:.4f} ({one.unit}). Most is lost {_where(one, row)} with {column}{share}."
-        shown = heat_table(one.rows, one.columns, 1000 * one.loss, one.reach, 2, one.row_name, "thousandths", 1e-6)
-        parts.append(f'<h3>{said(f"{one.agent} in {one.variant}")}</h3>\n<p class="finding">{said(text)}</p>\n{shown}')
-    if unknown:
-        rows = [[row_head(f"{agent} in {variant}"), f"<td>{said(why)[:300]}</td>"] for (agent, variant), why in unknown.items()]
+        part = f" ({loss / one.gain:.0%} of the gain)" if one.gain > 0 else ""
+        text = f"A best response gains {one.gain:.4f} ({one.unit}). Most is lost {_where(one, row)} with {column}{part}."
+        shown = heat_table(one.rows, one.columns, 1000 * one.loss, one.reach, 2, one.row_name, "thousandths", RARE)
+        same = f'<p class="quiet">Judged in {said(one.judged)}, which is the same game with perfect recall.</p>'
+        known = same if one.judged != one.variant else ""
+        blocks.append(_block(f"{one.agent} in {one.variant}", _finding(text), known, shown, wide=len(one.columns) > WIDE))
+    parts.append(_blocks(blocks))
+    exact = {(one.agent, one.variant) for one in leaks}
+    counted = [(one, habit) for one in profiles for habit in one.habits if habit.name == BITES]
+    counted = [(one, habit) for one, habit in counted if (one.agent, one.variant) not in exact]
+    if counted:
         parts.append(
-            '<h3>Not judged exactly</h3>\n<p>For these, <a href="#bites">the bites by place and limbs</a> are what the games of this '
-            f"report show.</p>\n{table(['agent', 'why'], rows, kind='why')}"
+            "<p><strong>From games.</strong> These agents were not judged exactly. A cell is how many limbs the agent loses there "
+            "in a game of this report. It shows where it is hurt, not whether another card would have been better.</p>"
         )
-    return "\n".join(parts)
+    blocks = []
+    for one, habit in counted:
+        rate = habit.counts[..., 1] / one.games
+        seen = habit.counts.sum(axis=2).astype(np.float64)
+        shown = heat_table(habit.rows, habit.columns, rate, seen, 2, habit.row_name, "a game", LEAST_SEEN - 1)
+        why = unknown.get((one.agent, one.variant), "")
+        reason = f'<p class="quiet">{said(f"Not judged exactly: {why}")[:400]}</p>' if why else ""
+        blocks.append(_block(f"{one.agent} in {one.variant}: limbs lost a game", reason, shown))
+    parts.append(_blocks(blocks))
+    told = {(one.agent, one.variant) for one, _ in counted}
+    rows = [
+        [row_head(f"{agent} in {variant}"), f"<td>{said(why)[:300]}</td>"]
+        for (agent, variant), why in unknown.items()
+        if (agent, variant) not in told
+    ]
+    if rows:
+        parts.append(f"<h3>Not known</h3>\n{table(['', 'why'], rows, 'agents of which this is not known', 'why')}")
+    return "\n".join(parts) if any(parts) else _note("No agent was judged exactly, and none played games.")
 
 
 def _where(leaks: Leaks, row: str) -> str:
@@ -352,14 +393,13 @@ def _films(sources: Sources, profiles: Sequence[Profile], leaks: Sequence[Leaks]
 def _games(films: Sequence[Mapping[str, Any]]) -> str:
     if not films:
         return _note("There are no games to show.")
-    parts = ["<p>Open a game to step through it, with buttons or keys. What agents thought is shown where they say it.</p>"]
-    for k, film in enumerate(films):
-        parts.append(
-            f'<details id="game-{k}"{" open" if k == 0 else ""}><summary>{said(film.get("name") or f"game {k + 1}")}</summary>'
-            f'<div id="film-{k}"></div></details>'
-        )
-    parts.append("<noscript><p>Games need JavaScript. The page loads nothing from elsewhere.</p></noscript>")
-    return "\n".join(parts)
+    games = [
+        f'<details id="game-{k}"{" open" if k == 0 else ""}><summary>{said(film.get("name") or f"game {k + 1}")}</summary>'
+        f'<div id="film-{k}"></div></details>'
+        for k, film in enumerate(films)
+    ]
+    head = "<p>Open a game to step through it, with buttons or keys. What agents thought is shown where they say it.</p>"
+    return "\n".join([head, *games, "<noscript><p>Games need JavaScript. The page loads nothing from elsewhere.</p></noscript>"])
 
 
 def _about(sources: Sources, about: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from getbit_env.agent_registry import text_of
-from getbit_env.benchmark.results import TaskResult
+from getbit_env.benchmark.results import Status, TaskResult
 from getbit_env.game_registry import find_variant
 from getbit_env.match.runner import MatchResult
 from getbit_env.match.statistics import Estimate
@@ -81,7 +81,7 @@ class Sources:
     @property
     def agents(self) -> list[tuple[str, str]]:
         """The agents and the variants that they played, each pair once."""
-        pairs = [(result.agent, result.task) for result in self.results]
+        pairs = [(result.agent, result.task) for result in self.results if result.status is Status.PLAYED]
         pairs += [(name, result.settings["variant"]) for _, result in self.tournaments for name in result.agents]
         pairs += [(run.name, run.variant) for run in self.runs if run.variant]
         return list(dict.fromkeys(pairs))
