@@ -21,6 +21,7 @@ from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cro
 
 NOT_PLAYED = "forfeit*"
 NOT_KNOWN = "-"
+RECORDED = 12  # games of a line-up
 LONGEST_LABEL = 24  # letters; longer ones leave no room for the picture
 
 
@@ -46,8 +47,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--processes", type=at_least_one, default=1)
     parser.add_argument("--output", type=Path, help="folder for results and picture (default runs/tournament/...)")
+    parser.add_argument(
+        "--record", type=Path, metavar="FOLDER", help="record games of the line-ups that are played, as replays, a file each"
+    )
+    parser.add_argument(
+        "--record-games", type=at_least_one, metavar="N", help=f"with --record: games of each line-up (default {RECORDED})"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args(arguments)
+    if options.record_games is not None and options.record is None:
+        parser.error("--record-games N says how many games go into --record FOLDER, which is not given")
     try:
         need("tqdm", "matplotlib")
         variant = variant_of(options)
@@ -95,6 +104,8 @@ def _play(options: argparse.Namespace, variant: Variant, file: Path) -> Tourname
             processes=options.processes,
             path=file,
             progress=None if bar is None else _mover(bar),
+            record=options.record,
+            record_games=None if options.record is None else options.record_games or RECORDED,
         )
 
 

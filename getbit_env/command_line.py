@@ -30,6 +30,8 @@ EXTRAS = {  # the extra that brings a package
     "starlette": "web",
     "uvicorn": "web",
     "websockets": "web",
+    "PIL": "movies",
+    "imageio_ffmpeg": "movies",
 }
 GET_BIT_OPTIONS = ("memory", "half_limbs", "pick_up_at", "three_player_ending")
 SHARKS_OPTIONS = ("level", *READINGS)  # any of them says that the game is Sharks are Wild

@@ -28,6 +28,9 @@ class Agent(Protocol):
     `probabilities(observation, action_mask) -> float64 [B, A]`
         if its choice depends on nothing but its two arguments: a pure function, each row a distribution over legal actions, the
         one that `act` draws from. Exact best responses are computed against it.
+    `values(observation, action_mask) -> float64 [B]`
+        what it expects its seat to be paid at the end of the game, likewise a pure function; NaN where it expects nothing.
+        Replays keep it.
     `name: str`
         what results call it.
     `deterministic: bool`

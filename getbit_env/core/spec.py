@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.agent import Agent
+from getbit_env.core.choices import whole_numbers
 
 
 class Dynamics(StrEnum):
@@ -170,6 +171,41 @@ class Statistic:
     count: Callable[[Any], NDArray[np.integer[Any]]]
 
 
+def describe_numbers(start: Any) -> list[int]:
+    """A start that is a list of whole numbers, as JSON can hold it."""
+    return [int(number) for number in start]
+
+
+def read_numbers(variant: Any, value: Any) -> list[int]:  # noqa: ARG001 - of other games it depends on the variant
+    """A start that is a list of whole numbers; the engine says whether it is one of the variant.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    return whole_numbers("the start", value)
+
+
+def start_in_snapshot(snapshot: Mapping[str, Any]) -> Any:
+    """The entry `start` of an environment's snapshot."""
+    return snapshot["start"]
+
+
+@dataclass(frozen=True)
+class StoredStarts:
+    """How the start of a game stands in a replay. The defaults are for games whose starts are lists of whole numbers.
+
+    Attributes:
+        describe: makes a value for JSON of one start of `GameSpec.rotated_starts`.
+        read: called with a variant and such a value, it returns the start as `Engine.start` takes it. It raises ValueError for a
+            value that is none: the value can come from a damaged file.
+        of_snapshot: makes such a value of the `snapshot` of an environment.
+    """
+
+    describe: Callable[[Any], Any] = describe_numbers
+    read: Callable[[Any, Any], Any] = read_numbers
+    of_snapshot: Callable[[Mapping[str, Any]], Any] = start_in_snapshot
+
+
 @dataclass(frozen=True)
 class GameSpec:
     """A game.
@@ -201,7 +237,10 @@ class GameSpec:
         agent_wrappers: what `NAME:` before the name of an agent does to it, likewise; called with the agent and its name.
         rendering: the module that draws the game, with `scene_of_batch` and `picture`, imported when something is drawn; empty if
             nothing does.
-        frames: the module that tells games to the viewer in the browser, with a `Recorder` (`getbit_env.viewer`), likewise.
+        frames: the module that tells games to the viewer in the browser, with a `Recorder` (`getbit_env.viewer.Recorder`),
+            likewise.
+        habits: the module that counts what players do where, with a class `Habits` (`core.habits.Habits`), likewise.
+        stored_starts: how the start of a game stands in a replay.
         secret_options: names of options that show what the rules hide; agents that ask for them are refused in matches.
     """
 
@@ -228,6 +267,8 @@ class GameSpec:
     agent_wrappers: Mapping[str, str] = field(default_factory=dict)
     rendering: str = ""
     frames: str = ""
+    habits: str = ""
+    stored_starts: StoredStarts = StoredStarts()
     secret_options: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -164,10 +164,11 @@ class Strategies:
 
     Attributes:
         positions: the numbering.
+        values: `[N + 1, 2]`, of each position to each role.
     """
 
     def __init__(self, solution: TwoPlayerSolution) -> None:
-        self.positions, self._values = solution.positions, solution.values
+        self.positions, self.values = solution.positions, solution.values
         self._slot = np.full(self.positions.count, -1)  # of a position in `_kept`
         self._kept = np.empty((0, 2, self.positions.variant.actions))
         self._workspace = new_solver_workspace(self.positions.index)
@@ -183,7 +184,7 @@ class Strategies:
             strategies = np.empty((len(new), *self._kept.shape[1:]))
             for begin in range(0, len(new), AT_ONCE):
                 expand(self.positions.index, new[begin : begin + AT_ONCE], self._workspace.expansion)
-                _solve_strategies(self._values, strategies[begin : begin + AT_ONCE], self._workspace)
+                _solve_strategies(self.values, strategies[begin : begin + AT_ONCE], self._workspace)
             self._slot[new] = len(self._kept) + np.arange(len(new))
             self._kept = np.concatenate([self._kept, strategies])
         distribution: NDArray[np.float64] = self._kept[self._slot[numbers], roles]
@@ -242,3 +243,11 @@ class Equilibrium(PositionAgent):
         """See `PositionAgent`."""
         assert self._strategies is not None
         return self._strategies.chances(numbers, roles)
+
+    def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:  # noqa: ARG002 - the protocol's signature
+        """The exact value of each position to its viewer, `[B]`; NaN for more than two players, whose solution keeps no values."""
+        values = np.full(len(observation), np.nan)
+        if isinstance(self._strategies, Strategies):
+            numbers, roles = self._positions.read(observation)
+            values[numbers >= 0] = self._strategies.values[numbers[numbers >= 0], roles[numbers >= 0]]
+        return values

@@ -330,6 +330,8 @@ class Exploitability:
         own_values: `[N + 1, P]`, likewise the agent.
         leaks: where the mean gain comes from: a part for each number of robots and limbs, which sum to it. A part is what the
             agent's choices lose in those rounds of games between agents, if their player goes on with best responses.
+        leak: `[N, P]`, what the agent's choice in each position loses, if its player goes on with best responses.
+        reach: `[N + 1]`, how likely each position is met in a game between agents, all starting lines being as likely.
         regret: the most that any role gains by another choice in any one position, if all go on as the agent.
         seconds: that it took.
     """
@@ -342,6 +344,8 @@ class Exploitability:
     values: NDArray[np.float64]
     own_values: NDArray[np.float64]
     leaks: list[Leak]
+    leak: NDArray[np.float64]
+    reach: NDArray[np.float64]
     regret: float
     seconds: float
 
@@ -464,7 +468,9 @@ def exploitability(
     starts = positions.starts
     parts = [Leak(n, limbs, gain) for (n, limbs), gain in leaks.items()]
     seconds = time.perf_counter() - begun
-    return Exploitability(positions, name, best[starts], own[starts], answer, best, own, parts, float(regret.max()), seconds)
+    return Exploitability(
+        positions, name, best[starts], own[starts], answer, best, own, parts, leak, reach, float(regret.max()), seconds
+    )
 
 
 def end_values(variant: Variant) -> NDArray[np.float64]:

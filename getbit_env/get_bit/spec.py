@@ -42,6 +42,7 @@ SPEC = GameSpec(
     default_opponents=("random", "lowest", "highest", "counter"),
     rendering="getbit_env.get_bit.rendering",
     frames="getbit_env.get_bit.frames",
+    habits="getbit_env.get_bit.habits",
     statistics=(Statistic("bites", bites),),
     named_agents={"equilibrium": "getbit_env.exact:Equilibrium"},
     agent_files={".npz": "getbit_env.exact:BestResponse.load"},

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -23,6 +24,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,12 +33,13 @@ from numpy.typing import NDArray
 
 from getbit_env.agent_registry import check_agents, load_agent, text_of
 from getbit_env.core.agent import Agent, name_of
-from getbit_env.core.choices import choice
+from getbit_env.core.choices import choice, whole_number
 from getbit_env.core.finish import rewards_of_finish, wins_of_finish
 from getbit_env.core.spec import Engine, GameSpec, Variant
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.match.rows import collect, hand_out
 from getbit_env.match.statistics import Estimate, estimate
+from getbit_env.replays import SUM_ERROR, Recorder, Replay
 
 T = TypeVar("T")
 
@@ -185,6 +188,8 @@ def play_match(
     time_limit: float | None = None,
     pool: Executor | None = None,
     on_chunk: Callable[[int, int], None] | None = None,
+    record: str | os.PathLike[str] | None = None,
+    record_games: int | None = None,
 ) -> MatchResult:
     """Play a match.
 
@@ -204,6 +209,9 @@ def play_match(
             (`signal.setitimer`, `signal.alarm`) that would go off during a call goes off after it.
         pool: plays chunks in its processes; the agents must be names, or picklable.
         on_chunk: called with the number of starts done and of all, after every chunk.
+        record: a folder into which games are recorded, a file each (`getbit_env.replays`). A game of the same match has the same
+            file again. A match in which an agent fails records what was played in whole chunks before.
+        record_games: how many games are recorded at most, the first ones; by default all.
 
     Returns:
         The result; it has a `failure` if an agent raised something, `SystemExit` included, played what is not legal, or took too
@@ -213,15 +221,17 @@ def play_match(
     Raises:
         ValueError: the line-up does not fit the variant, a name is unknown, an agent can't play this game, or there are
             too few starts. Nothing has been played then.
+        OSError: a replay can't be written.
         TypeError: something in the line-up is no agent, such as a class.
     """
     chosen: Variant = find_variant(variant)
     if len(line_up) != chosen.players:
         raise ValueError(f"{chosen} has {chosen.players} players, the line-up {len(line_up)}")
     check_settings(starts, seed, time_limit)
+    recorded = recorded_games(record, record_games)
     own = tuple((agents or {}).items())
     seats = tuple(text_of(one) if isinstance(one, os.PathLike) else one for one in line_up)
-    seated = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit)
+    seated = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit, recorded)
     chunks = range(math.ceil(seated.starts / seated.starts_per_chunk))
     played: Iterable[_Chunk | Failure] = (
         map(seated.play, chunks) if pool is None else pool.map(partial(_play_elsewhere, seated.arguments), chunks)
@@ -230,7 +240,10 @@ def play_match(
     for chunk in played:
         if isinstance(chunk, Failure):
             return seated.forfeit(chunk)
-        done.append(chunk)
+        for replay in chunk.replays:
+            assert record is not None
+            replay.save(Path(record) / replay.file_name)
+        done.append(chunk._replace(replays=()))
         if on_chunk is not None:
             on_chunk(min(len(done) * seated.starts_per_chunk, seated.starts), seated.starts)
     return seated.result(done)
@@ -251,6 +264,62 @@ def check_settings(starts: int, seed: int, time_limit: float | None) -> None:
         raise ValueError(f"time_limit is a number of seconds over 0, or None, not {time_limit!r}")
 
 
+def recorded_games(record: str | os.PathLike[str] | None, games: int | None) -> int:
+    """How many games a match records.
+
+    Raises:
+        ValueError: the number is none, or there is no folder to record them in.
+    """
+    if games is not None:
+        games = whole_number("record_games", games, 0)
+        if record is None:
+            raise ValueError("record_games says how many games go into the folder `record`, which is not given")
+    if record is None:
+        return 0
+    return sys.maxsize if games is None else games
+
+
+def play_games(
+    line_up: Sequence[Agent | str | os.PathLike[str]],
+    variant: Variant | str = "4p",
+    *,
+    agents: Mapping[str, Agent] | None = None,
+    starts: int = LEAST_STARTS,
+    seed: int = 0,
+    time_limit: float | None = None,
+) -> list[Replay]:
+    """Play a match, and return its games instead of its result: each start is followed by its rotations.
+
+    Args:
+        line_up: see `play_match`, as the others.
+        variant: the game, or its name.
+        agents: agents by the names that the line-up uses.
+        starts: starts to play, each in all rotations of the seats.
+        seed: of the starts that are drawn and of the agents.
+        time_limit: seconds for one call of an agent.
+
+    Raises:
+        ValueError: see `play_match`.
+        ForfeitError: an agent failed.
+    """
+    chosen: Variant = find_variant(variant)
+    if len(line_up) != chosen.players:
+        raise ValueError(f"{chosen} has {chosen.players} players, the line-up {len(line_up)}")
+    check_settings(starts, seed, time_limit)
+    seats = tuple(text_of(one) if isinstance(one, os.PathLike) else one for one in line_up)
+    own = tuple((agents or {}).items())
+    table = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), None), time_limit, sys.maxsize)
+    games: list[Replay] = []
+    for chunk in range(math.ceil(table.starts / table.starts_per_chunk)):
+        played = table.play(chunk)
+        if isinstance(played, Failure):
+            raise ForfeitError(
+                f"{' against '.join(table.names)} on {chosen} was not played: {played.agent} failed ({played.reason})"
+            )
+        games += played.replays
+    return games
+
+
 def chosen_reward(game: GameSpec, reward: str | None) -> str:
     """The name of a game's reward; by default its first one.
 
@@ -269,6 +338,7 @@ class _Chunk(NamedTuple):
     statistics: NDArray[np.int64]  # [A, statistics of the game]
     length: int  # of all games together
     orders: Counter[Order]
+    replays: tuple[Replay, ...]
 
 
 class _Seats(NamedTuple):
@@ -327,9 +397,10 @@ class LineUp:
         starts: int,
         reward: str,
         time_limit: float | None,
+        recorded: int = 0,
     ) -> None:
-        self.arguments = (line_up, agents, variant, seed, starts, reward, time_limit)
-        self._variant, self._seed, self._time_limit = variant, seed, time_limit
+        self.arguments = (line_up, agents, variant, seed, starts, reward, time_limit, recorded)
+        self._variant, self._seed, self._time_limit, self._recorded = variant, seed, time_limit, recorded
         self._pays = variant.reward_of_finish(reward)
         chosen: dict[Any, list[int]] = {}
         for seat, one in enumerate(line_up):
@@ -354,6 +425,8 @@ class LineUp:
         """Play the starts of a chunk in all rotations."""
         starts = self._rotations(chunk)
         games, players = len(starts), self._variant.players
+        first = chunk * self.starts_per_chunk * players
+        recorder = Recorder(self._variant, starts, min(games, max(0, self._recorded - first)))
         eyes, all_seats = self._sit_down(games)
         engine = eyes[0].engine
         finish = np.zeros((players, games), np.uint8)
@@ -371,7 +444,11 @@ class LineUp:
                 for each in eyes:
                     each.look(seeing)
                 for number, own in enumerate(all_seats):
+                    if recorder.games:
+                        self._think(number, own, recorder)
                     self._act(number, own, actions)
+                if recorder.games:
+                    recorder.move(actions, engine.choosing())
                 for each in eyes:
                     each.engine.play(actions)
                 if np.logical_and(engine.replaced, running[:, None]).any():
@@ -382,7 +459,9 @@ class LineUp:
         except _AgentError as error:
             name, reason = error.args
             return Failure(name, reason)
-        return self._add_up(finish, engine)
+        names = self._name_of_seat
+        replays = tuple(recorder.replays([names[seat] for seat in range(players)], self._seed, first))
+        return self._add_up(finish, engine)._replace(replays=replays)
 
     def _rotations(self, chunk: int) -> Any:
         """The starts of a chunk, each followed by its rotations."""
@@ -418,6 +497,24 @@ class LineUp:
             wrong = chosen[live & ((chosen < 0) | (chosen >= most))]
             if wrong.size:
                 raise _AgentError(self.names[number], f"act gave {wrong[0]}, actions are 0 to {most - 1}")
+
+    def _think(self, number: int, own: _Seats, recorder: Recorder) -> None:
+        """Ask an agent what it thinks of the next move of the games that are recorded. It loses nothing if it can't say."""
+        rows = recorder.games * len(own.seats)
+        observation, mask = own.observation[:rows], own.action_mask[:rows]
+        for name, shape in (("probabilities", mask.shape), ("values", (rows,))):
+            if not callable(getattr(own.agent, name, None)):
+                continue
+            try:
+                told = np.array(self._call(number, partial(getattr(own.agent, name), observation, mask)), np.float64)
+            except (_AgentError, TypeError, ValueError):
+                continue
+            if told.shape != shape:
+                continue
+            if name == "probabilities":
+                wrong = ~((told >= 0) & ((mask != 0) | (told == 0))).all(axis=1) | ~(abs(told.sum(axis=1) - 1) < SUM_ERROR / 2)
+                told[wrong] = math.nan
+            recorder.think(name, own.seats, told)
 
     def _refuse(self, all_seats: list[_Seats], illegal: NDArray[np.uint8], actions: NDArray[np.int64]) -> None:
         game, seat = (int(i[0]) for i in np.nonzero(illegal))
@@ -466,6 +563,7 @@ class LineUp:
             np.array([of_player[seats].sum(axis=0) for seats in self._seats]),
             int(engine.lengths.sum(dtype=np.int64)),
             self._orders(finish),
+            (),
         )
 
     def _orders(self, finish: NDArray[np.uint8]) -> Counter[Order]:
@@ -531,6 +629,10 @@ class LineUp:
     def _estimate(self, values: NDArray[np.float64], least: float, most: float) -> Estimate:
         return Estimate(float(values.mean())) if self.exact else estimate(values, least, most)
 
+    @property
+    def _name_of_seat(self) -> dict[int, str]:
+        return {seat: name for name, seats in zip(self.names, self._seats, strict=True) for seat in seats}
+
     def _report(
         self,
         games: int,
@@ -539,7 +641,7 @@ class LineUp:
         orders: tuple[tuple[Order, int], ...],
         failure: Failure | None = None,
     ) -> MatchResult:
-        names = {seat: name for name, seats in zip(self.names, self._seats, strict=True) for seat in seats}
+        names = self._name_of_seat
         line_up = tuple(names[seat] for seat in range(self._variant.players))
         exact = self.exact and failure is None
         starts, unit = self.starts if failure is None else 0, self._game.length_unit

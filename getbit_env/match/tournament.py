@@ -25,7 +25,15 @@ from getbit_env.core.agent import Agent
 from getbit_env.core.files import owned, write_json
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_variant, game_of
-from getbit_env.match.runner import STARTS, ForfeitError, MatchResult, check_settings, chosen_reward, play_match
+from getbit_env.match.runner import (
+    STARTS,
+    ForfeitError,
+    MatchResult,
+    check_settings,
+    chosen_reward,
+    play_match,
+    recorded_games,
+)
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__
 
@@ -129,6 +137,8 @@ def play_tournament(
     processes: int = 1,
     path: Path | str | None = None,
     progress: Progress | None = None,
+    record: str | os.PathLike[str] | None = None,
+    record_games: int | None = None,
 ) -> TournamentResult:
     """Play a tournament.
 
@@ -146,6 +156,8 @@ def play_tournament(
             played again, unless an agent failed in them; those of other agents are kept. A file `.NAME.lock` beside it keeps
             it to one tournament at a time.
         progress: called with a line-up and the part of its starts that is done.
+        record: a folder for replays of the line-ups that are played, see `play_match`; those that `path` holds leave none.
+        record_games: how many games of each line-up are recorded, by default all.
 
     Returns:
         The result. An agent that fails (raises, plays something illegal, takes too long) loses that match, and the tournament
@@ -162,6 +174,7 @@ def play_tournament(
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"a tournament has two or more agents with different names, not {', '.join(names) or 'none'}")
     check_settings(starts, seed, time_limit)
+    recorded_games(record, record_games)
     own = own or {}
     check_agents({name: load_agent(own.get(name, name)) for name in names}, chosen)
     named = [name for name in names if name not in own]
@@ -175,7 +188,15 @@ def play_tournament(
         "unchecked": sorted(name for name in names if name in own or is_code(name)),
     }
     play = partial(
-        play_match, variant=chosen, agents=own, starts=starts, seed=seed, reward=settings["reward"], time_limit=time_limit
+        play_match,
+        variant=chosen,
+        agents=own,
+        starts=starts,
+        seed=seed,
+        reward=settings["reward"],
+        time_limit=time_limit,
+        record=record,
+        record_games=record_games,
     )
     line_ups = cross_line_ups(names, chosen.players) + mixed_line_ups(names, chosen.players, mixed, seed)
     if path is None:

@@ -34,6 +34,7 @@ class GoofspielEnv(ParallelEnv):
         self.layout, self.render_mode = self._engine.layout, render_mode
         self.possible_agents = [f"player_{p}" for p in range(self.variant.players)]
         self.agents: list[str] = []
+        self._bids: list[list[int]] = []
         seen = spaces.Box(0, 1, (self.layout.size,), np.float32)
         mask = spaces.Box(0, 1, (self.variant.actions,), np.int8)
         self._spaces = {agent: spaces.Dict({"observation": seen, "action_mask": mask}) for agent in self.possible_agents}
@@ -49,7 +50,7 @@ class GoofspielEnv(ParallelEnv):
         if seed is not None:
             self._engine.seed(seed)
         self._engine.start(starts=None if not options else [options["prizes"]])
-        self.agents = self.possible_agents[:]
+        self.agents, self._bids = self.possible_agents[:], []
         return self._see()
 
     def step(self, actions: Mapping[str, int]) -> tuple[dict[str, Any], ...]:
@@ -62,6 +63,7 @@ class GoofspielEnv(ParallelEnv):
             if not 0 <= action < self.variant.actions:
                 raise ValueError(f"{agent}: action {action} is out of range, actions are 0..{self.variant.actions - 1}")
         self._engine.play(np.array(asked))
+        self._bids.append(self._engine.actions[0].tolist())
         observations, infos = self._see()
         outcome = self._engine.outcome
         rewards = dict(zip(self.agents, outcome.reward[:, 0].tolist(), strict=True))
@@ -73,6 +75,10 @@ class GoofspielEnv(ParallelEnv):
         if outcome.over[0]:
             self.agents = []
         return observations, rewards, terminations, truncations, infos
+
+    def snapshot(self) -> dict[str, Any]:
+        """The prizes in their order, and all bids: what a replay needs."""
+        return {"start": self._engine.state.prizes[0].tolist(), "actions": self._bids[:]}
 
     def render(self) -> str | None:
         """The position as a line of text."""
