@@ -14,7 +14,8 @@ from torch.utils.tensorboard import SummaryWriter
 
 from getbit_env.core.files import write_text
 from getbit_env.match import MatchResult
-from train.recipe import DamagedError
+
+from .recipe import DamagedError
 
 
 class CsvRecord:
