@@ -139,7 +139,7 @@ def solve_tiny_games() -> None:
     from getbit_env.exact.two_players import solve_two_players
 
     for solution in (
-        solve_two_players(find_variant("2p-2r-3c-1l")),
+        solve_two_players(find_variant("2p-3c-1l")),
         solve_many_players(find_variant("3p-1r-4c-1l")),
     ):
         positions = solution.positions
