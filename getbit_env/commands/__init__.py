@@ -55,6 +55,11 @@ COMMANDS = {
 }
 
 
+def is_there(module: str) -> bool:
+    """Whether this installation has the module of a command."""
+    return any((folder / f"{module.replace('.', '/')}{end}").exists() for folder in (HERE, CHECKOUT) for end in ("", ".py"))
+
+
 def load(module: str) -> ModuleType:
     """Import the module of a command.
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from getbit_env.command_line import command_parser, missing_package, need
-from getbit_env.commands import COMMANDS, load
+from getbit_env.commands import COMMANDS, is_there, load
 from getbit_env.core.choices import did_you_mean
 from getbit_env.version import __version__
 
@@ -23,7 +23,8 @@ EXAMPLES = {
 def overview() -> str:
     """What `getbit --help` prints."""
     width = max(map(len, COMMANDS))
-    listed = "\n".join(f"  {name:{width}}  {command.does}" for name, command in COMMANDS.items())
+    there = {name: command for name, command in COMMANDS.items() if is_there(command.module)}
+    listed = "\n".join(f"  {name:{width}}  {command.does}" for name, command in there.items())
     parser = command_parser("getbit", f"{DESCRIPTION}\n\ncommands:\n{listed}", EXAMPLES)
     parser.usage = "getbit [--help] [--version] COMMAND ..."
     parser.add_argument("--version", action="store_true", help="print the version and exit")

@@ -33,9 +33,7 @@ def make_parser(prog: str) -> argparse.ArgumentParser:
     parser = command_parser(prog, __doc__, EXAMPLES)
     add_variant_arguments(parser)
     parser.add_argument("--terminal", action="store_true", help="in this terminal, not in the browser")
-    parser.add_argument(
-        "--against", nargs="+", metavar="AGENT", help="agents of the other seats, in turn (default: a bot that counts)"
-    )
+    parser.add_argument("--against", nargs="+", metavar="AGENT", help="of the other seats, in turn (default: a bot that counts)")
     parser.add_argument("--seat", type=int, default=0, help="your seat, from 0 on (default %(default)s)")
     add_game_arguments(parser)
     return parser
@@ -43,7 +41,7 @@ def make_parser(prog: str) -> argparse.ArgumentParser:
 
 def add_game_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what says how a game begins, and how it is shown."""
-    parser.add_argument("--seed", type=int, help="of the first game: the same seed and choices are the same game (default: drawn)")
+    parser.add_argument("--seed", type=int, help="the same seed and choices are the same game (default: drawn)")
     parser.add_argument(
         "--start", metavar="LINE", help="the starting line of the first game, front to back, such as CADB (Get Bit!)"
     )

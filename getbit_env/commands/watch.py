@@ -21,7 +21,7 @@ EXAMPLES = {
     "counter random highest lowest": "four bots, a round a second",
     "two_players counter --players 2 --step": "two robots each, a round whenever you press Enter",
     "counter --variant 7p --delay 0.2 --seed 3": "seven of a kind, fast; always the same game",
-    "sharks-greedy sharks-careful --variant sharks-2p-level2 --ascii --delay 0 > game.txt": "the second game, into a file",
+    "sharks-greedy sharks-careful --variant sharks-2p-level2 --games 3 --delay 0": "three games of the second game, at once",
 }
 
 
