@@ -11,7 +11,7 @@ GAMES = [find_game(game_id) for game_id in game_ids()]
 AGENTS: dict[str, str] = {
     **{name: f"bot: {(bot.__doc__ or '').splitlines()[0]}" for game in GAMES for name, bot in game.bots.items()},
     **{name: f"trained: agents/{name}/card.md" for name in shipped_agents()},
-    **{name: "solved: docs/exact.md; `python -m eval.solve` first" for game in GAMES for name in game.named_agents},
+    **{name: "solved: docs/exact.md; `getbit solve` first" for game in GAMES for name in game.named_agents},
 }
 
 __all__ = ["AGENTS", "load_agent"]

@@ -120,7 +120,7 @@ def promote(run: Path, name: str, starts: int) -> Path:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m agents.promote", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m agents.promote", description=__doc__, allow_abbrev=False)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("name", help="of the agent, as `load_agent` will know it")
     parser.add_argument("--starts", type=int, default=600, help="starts against each bot (%(default)s)")

@@ -126,7 +126,7 @@ def table(what: str, figures: Figures) -> str:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
-    argparse.ArgumentParser(prog="python -m docs.lessons", description=__doc__.splitlines()[0]).parse_args(argv)
+    argparse.ArgumentParser(prog="python -m docs.lessons", description=__doc__.splitlines()[0], allow_abbrev=False).parse_args(argv)
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))
     draw_all(figures, PICTURES)
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), partial(table, figures=figures)), encoding="utf-8")

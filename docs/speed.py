@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from docs import tables
     from docs.speed_pictures import draw_all
 
-    parser = argparse.ArgumentParser(prog="python -m docs.speed", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m docs.speed", description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a result of python -m eval.speed.bench --json")
     options = parser.parse_args(argv)
     figures = kept_figures() if FIGURES.exists() else {}

@@ -78,7 +78,7 @@ def write(*, check: bool = False) -> None:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m docs.tables", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m docs.tables", description=__doc__, allow_abbrev=False)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs")
     write(check=parser.parse_args().check)
 

@@ -1,1 +1,1 @@
-"""Thin commands over `getbit_env`: tournaments and benchmarks, run from a checkout."""
+"""Commands over `getbit_env`: `getbit --help` lists them; in a checkout, `python -m eval.NAME` runs one."""

@@ -1,9 +1,4 @@
-"""How strong an agent is, in numbers that two papers can compare (`docs/benchmark.md`).
-
-    python -m eval.benchmark two_players
-    python -m eval.benchmark runs/first --tasks 4p 4p-memory --budget standard
-    python -m eval.benchmark --seeds-of my-recipe runs/a runs/b runs/c
-    python -m eval.benchmark --leaderboard
+"""How strong an agent is, in numbers that two papers can compare (docs/benchmark.md).
 
 Each task is kept in the output folder when it is done. The same command goes on where it was broken off, and plays a task again
 only if the agent, the package or the protocol has changed.
@@ -21,16 +16,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eval import leaderboard
 from getbit_env.agent_registry import load_agent
 from getbit_env.benchmark import BUDGETS, PROTOCOL, TASKS, TaskResult, over_seeds, play_task
 from getbit_env.benchmark.card import as_card, as_seeds_card
 from getbit_env.benchmark.tasks import Bound, settings_of, truth_of
-from getbit_env.command_line import add_running_arguments, interruptible, need, no_bar, progress_of
+from getbit_env.command_line import add_running_arguments, command_parser, interruptible, need, no_bar, progress_of
 from getbit_env.core.files import InUseError, owned, write_json, write_text
 from getbit_env.core.provenance import provenance
 from getbit_env.game_registry import find_variant
 
+from . import leaderboard
+
+EXAMPLES = {
+    "two_players --tasks 2p": "a trained agent at one task",
+    "runs/first --tasks 4p 4p-memory --budget standard": "a run of your own at two tasks, for a paper",
+    "--seeds-of my-recipe runs/a runs/b runs/c": "three seeds of one recipe as one row",
+}
 OUTPUT = Path("runs/benchmark")
 
 
@@ -112,19 +113,18 @@ def bound_by_training(agent: Any, variant: Any, frames: int, seed: int) -> float
     Raises:
         ValueError: responders are trained for Get Bit! alone.
     """
-    from eval.lower_bound import lower_bound
     from getbit_env.get_bit.variants import ID
+
+    from .lower_bound import lower_bound
 
     if variant.game != ID:
         raise ValueError("responders are trained for Get Bit! alone")
     return float(lower_bound(agent, variant, frames, seed=seed, quiet=True).lower_bound)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments."""
-    made = argparse.ArgumentParser(
-        prog="python -m eval.benchmark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line."""
+    made = command_parser(prog, __doc__, EXAMPLES)
     made.add_argument(
         "agents", nargs="*", metavar="AGENT", help="a bot, a trained agent, the folder of a run, sb3:PATH.zip, or module:attribute"
     )
@@ -138,9 +138,9 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.benchmark") -> int:
     """The command; returns its exit code."""
-    made = parser()
+    made = make_parser(prog)
     options = made.parse_args(arguments)
     if options.leaderboard and (options.agents or options.seeds_of):
         made.error("--leaderboard takes all bots and shipped agents; give no AGENT and no --seeds-of with it")

@@ -28,7 +28,7 @@ def run(*command: str) -> None:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m eval.demo", description=__doc__, allow_abbrev=False)
     parser.add_argument("--total-timesteps", type=int, default=5_000_000, help="decisions to train on (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), metavar="FOLDER", help="of the run (%(default)s)")
     options = parser.parse_args()

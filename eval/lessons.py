@@ -1,12 +1,11 @@
-"""Compute what the solved games teach: `python -m eval.lessons` writes docs/lessons.json, the figures of docs/lessons.md.
+"""Compute what the solved games teach: docs/lessons.json, the figures of docs/lessons.md.
 
-Games that are not solved yet are solved first, as `python -m eval.solve` does. `python -m docs.lessons` then makes the tables and
+Games that are not solved yet are solved first, as `getbit solve` does. `python -m docs.lessons` then makes the tables and
 pictures of the page.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from functools import reduce
@@ -16,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.solve import check_output, progress_bar, say
 from getbit_env import load_agent
 from getbit_env.agent_registry import shipped_agents
-from getbit_env.command_line import at_least_one, interruptible, need
+from getbit_env.command_line import at_least_one, command_parser, interruptible, need
 from getbit_env.core.compiled import kernel
 from getbit_env.core.files import InUseError, owned, write_json
 from getbit_env.exact import (
@@ -44,6 +42,8 @@ from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.notation import print_position
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import Variant, standard_variant
+
+from .solve import check_output, progress_bar, say
 
 FIGURES = Path(__file__).parent.parent / "docs" / "lessons.json"
 NOTHING = 1e-8  # a difference of values that the certificates of two solved positions may leave open
@@ -433,7 +433,8 @@ def compute(variants: tuple[Variant, Variant], *, threads: int = 1, progress: Pr
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m eval.lessons", description=__doc__.splitlines()[0])
+    examples = {"": "write docs/lessons.json", "--output figures.json": "write them elsewhere"}
+    parser = command_parser("python -m eval.lessons", __doc__, examples)
     parser.add_argument(
         "--threads", type=at_least_one, default=os.cpu_count() or 1, help="the figures do not depend on it (default: all)"
     )

@@ -1,12 +1,9 @@
 """How much a trained opponent gains on an agent: a lower bound of what a best response would gain, where that can't be computed.
 
-    python -m eval.lower_bound counter --players 3
-    python -m eval.lower_bound runs/first --variant 4p-memory --total-timesteps 4000000
-
-It is for games that are too large for `eval.exploitability`, and for agents that are refused there: with memory, or with other
-observations. MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory games it
-has perfect recall. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not chosen
-by. No figure of this command is an upper bound: an agent can be worse than it says.
+It is for games that are too large for an exact figure, and for agents that can't have one: with memory, or other observations.
+MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory games it has perfect
+recall. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not chosen by. No figure
+of this command is an upper bound: an agent can be worse than it says.
 """
 
 from __future__ import annotations
@@ -22,11 +19,12 @@ from typing import Any, NamedTuple
 # Before NumPy and torch are imported: small networks run slower on two threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from getbit_env.command_line import add_variant_arguments, at_least_one, interruptible, need, no_bar
+from getbit_env.command_line import add_variant_arguments, at_least_one, command_parser, interruptible, need, no_bar
+from getbit_env.commands import COMMANDS
 
 if __name__ == "__main__":  # before what may be missing is imported
     try:
-        need("torch", "stable_baselines3", "sb3_contrib", "tqdm")
+        need(*COMMANDS["lower-bound"].needs)
     except ValueError as missing:
         sys.exit(f"error: {missing}")
 
@@ -39,7 +37,6 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from tqdm import tqdm
 
-from eval.solve import check_output, get_bit_variant
 from getbit_env.agent_registry import check_agents, load_agent
 from getbit_env.core.agent import Agent
 from getbit_env.core.provenance import provenance
@@ -50,6 +47,13 @@ from getbit_env.match import Estimate, play_match
 from getbit_env.network import POLICY_FILE, NetworkAgent, save_network
 from getbit_env.sb3 import GetBitVecEnv, network_of
 
+from .solve import check_output, get_bit_variant
+
+EXAMPLES = {
+    "counter --players 3": "a bot in a game that has no exact figure",
+    "runs/first --variant 4p-memory --total-timesteps 4000000": "a run of your own in the memory game",
+    "random --variant 3p-1r-4c-1l --total-timesteps 20000 --json": "a small game, as JSON",
+}
 GAMES, ROLLOUT = 256, 32
 
 
@@ -181,10 +185,9 @@ def lower_bound(
     return LowerBound(measure(best, starts, seed + 1), own, best, model.num_timesteps)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m eval.lower_bound", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line."""
+    parser = command_parser(prog, __doc__, EXAMPLES)
     parser.add_argument(
         "agent", help="a name, a run's folder, sb3:PATH.zip, module:attribute, or recall: and one of these, with perfect recall"
     )
@@ -194,6 +197,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the responder, as an agent")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.lower_bound") -> int:
+    """The command; returns its exit code."""
+    parser = make_parser(prog)
     options = parser.parse_args(arguments)
     try:
         variant = get_bit_variant(options)

@@ -1,11 +1,11 @@
-"""The two training recipes side by side: `python -m eval.recipes`, and `python -m eval.recipes --minutes 5 --seeds 0 1`.
+"""The two training recipes side by side.
 
-Without `--minutes`: how fast they train as they are by default, four players, networks of 64 x 64. They take turns, several
+Without --minutes: how fast they train as they are by default, four players, networks of 64 x 64. They take turns, several
 rounds of it, in one process for each number of threads; figures are medians, ratios the medians of the ratios of the rounds. A
 sample is a decision of a seat that learns. Collecting is playing, with values and advantages; periodic evaluations and checkpoints
 are not counted.
 
-With `--minutes`: both train for the same time, one after the other, and the last policy of each is judged: the exact gain of a best
+With --minutes: both train for the same time, one after the other, and the last policy of each is judged: the exact gain of a best
 response (mean over the starting lines, no sampling), and wins of one seat against each bot in all others. Options of the recipes
 are their defaults, but for the number of decisions (and so the ends of their schedules), which is set by a first look at the
 speed.
@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from getbit_env.command_line import command_parser
 from getbit_env.core.provenance import provenance
 from getbit_env.exact import Positions, exploitability
 from getbit_env.match import play_match
@@ -252,13 +253,8 @@ def print_strength(rows: Sequence[dict[str, Any]]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
-    description, *more = (__doc__ or "").split("\n\n")
-    parser = argparse.ArgumentParser(
-        prog="python -m eval.recipes",
-        description=description,
-        epilog="\n\n".join(more),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    examples = {"--rounds 3": "how fast both train", "--minutes 5 --seeds 0 1": "how strong they are after the same time"}
+    parser = command_parser("python -m eval.recipes", __doc__, examples)
     parser.add_argument("--rounds", type=int, default=7, help="turns of each, for speed (%(default)s)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="with so many threads, for speed (1 2)")
     parser.add_argument("--minutes", type=float, help="train both for so long each, and judge them")

@@ -1,6 +1,6 @@
-"""Solve a game exactly: `python -m eval.solve --players 2`.
+"""Solve a game exactly, and certify every position.
 
-The solution goes to the cache folder (`GETBIT_ENV_CACHE`, else the user's), where the agent `equilibrium` finds it. An interrupted
+The solution goes to the cache folder (GETBIT_ENV_CACHE, else the user's), where the agent `equilibrium` finds it. An interrupted
 run goes on where it was when the same command is given again.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from getbit_env.command_line import (
     add_running_arguments,
     add_variant_arguments,
+    command_parser,
     interruptible,
     need,
     no_bar,
@@ -88,12 +89,24 @@ def check_output(path: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m eval.solve", description=__doc__.splitlines()[0])
+EXAMPLES = {
+    "--variant 2p-4c-2l": "a small game: some seconds",
+    "--players 2": "the game of the rulebook",
+    "--players 4 --json": "an equilibrium of four players, as JSON",
+}
+
+
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line."""
+    parser = command_parser(prog, __doc__, EXAMPLES)
     add_variant_arguments(parser, players=2)
     add_running_arguments(parser)
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: list[str] | None = None, prog: str = "python -m eval.solve") -> int:
+    """Run the command; returns its exit code."""
+    arguments = make_parser(prog).parse_args(argv)
     begun = time.perf_counter()
     path = None
     try:

@@ -1,4 +1,8 @@
-"""`python -m eval.tournament NAME...`: a tournament of agents, as a table, JSON and a picture."""
+"""A tournament of agents: a table of who beats whom, ratings, JSON and a picture.
+
+Every agent plays every other at tables of one against many, and at mixed tables, all from the same starts. A tournament that was
+broken off goes on when the same command is given again.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from getbit_env.command_line import add_variant_arguments, at_least_one, interruptible, need, no_bar, variant_of
+from getbit_env.command_line import add_variant_arguments, at_least_one, command_parser, interruptible, need, no_bar, variant_of
 from getbit_env.core.files import InUseError, write_whole
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_game, game_ids
@@ -19,15 +23,20 @@ from getbit_env.match.ratings import Rating, rate
 from getbit_env.match.runner import STARTS, ForfeitError
 from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_line_ups, mixed_line_ups, play_tournament
 
+EXAMPLES = {
+    "counter random highest lowest --players 4": "four bots in the game of four",
+    "two_players counter --players 2 --starts 24 --json": "a trained agent and a bot, as JSON, from 24 starts",
+    "sharks-greedy sharks-careful --variant sharks-2p-level2": "the second game",
+}
 NOT_PLAYED = "forfeit*"
 NOT_KNOWN = "-"
 RECORDED = 12  # games of a line-up
 LONGEST_LABEL = 24  # letters; longer ones leave no room for the picture
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m eval.tournament", description=__doc__)
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line."""
+    parser = command_parser(prog, __doc__, EXAMPLES)
     games = [find_game(game) for game in game_ids()]
     bots = "; ".join(f"in {game}: {', '.join(game.bots)}" for game in games)
     rewards = dict.fromkeys(reward.value for game in games for reward in game.rewards)
@@ -54,6 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--record-games", type=at_least_one, metavar="N", help=f"with --record: games of each line-up (default {RECORDED})"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.tournament") -> int:
+    """Run the command; returns its exit code."""
+    parser = make_parser(prog)
     options = parser.parse_args(arguments)
     if options.record_games is not None and options.record is None:
         parser.error("--record-games N says how many games go into --record FOLDER, which is not given")

@@ -18,7 +18,7 @@ from getbit_env.sb3 import GetBitVecEnv, network_of
 
 def main(arguments: Sequence[str] | None = None) -> MatchResult:
     """Train, play a match against random players, print the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--total-timesteps", type=int, default=400_000)
     parser.add_argument("--variant", default="4p", help="such as 4p-memory or 2p")
     parser.add_argument("--starts", type=int, default=5040, help="starts of the match, each in all rotations of the seats")

@@ -41,7 +41,7 @@ class Wary:
 
 def main(arguments: Sequence[str] | None = None) -> MatchResult:
     """Play a match against three others, print the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--against", default="random", help="a bot, an agent's folder, or module:attribute")
     parser.add_argument("--starts", type=int, default=5040, help="starts, each in all rotations of the seats")
     options = parser.parse_args(arguments)

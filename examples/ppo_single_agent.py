@@ -16,7 +16,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 def main(arguments: Sequence[str] | None = None) -> PPO:
     """Train, and print the mean payoff before and after."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--total-timesteps", type=int, default=40_000)
     parser.add_argument("--players", type=int, default=4)
     parser.add_argument("--opponents", default="random", help="a bot, an agent's folder, or module:attribute")

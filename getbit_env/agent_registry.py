@@ -35,7 +35,7 @@ def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -
         agent: one of
 
             - the name of a bot (`GameSpec.bots`) or of a trained agent (`shipped_agents`);
-            - `equilibrium`, which plays the games that `python -m eval.solve` has solved (`getbit_env.exact.Equilibrium`);
+            - `equilibrium`, which plays the games that `getbit solve` has solved (`getbit_env.exact.Equilibrium`);
             - the folder of a run, which holds a `policy.safetensors`;
             - a file `*.npz` that holds a best response (`getbit_env.exact.BestResponse`);
             - a model of Stable-Baselines3, `PATH.zip` or `sb3:PATH.zip` (`getbit_env.as_agent`);
@@ -315,9 +315,7 @@ def _load_file(name: str, loader: str) -> Agent:
     try:
         loaded: Agent = _attribute(loader)(Path(name))
     except FileNotFoundError as error:
-        raise ValueError(
-            f"agent {_short(name)}: there is no such file; `python -m eval.exploitability --save` writes one"
-        ) from error
+        raise ValueError(f"agent {_short(name)}: there is no such file; `getbit exploitability --save` writes one") from error
     except (OSError, ValueError) as error:  # it can't be read, or its name is none that a file can have
         raise ValueError(f"agent {_short(name)} can't be loaded: {_said(error)}") from error
     return loaded

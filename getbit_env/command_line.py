@@ -1,4 +1,4 @@
-"""What commands share: the options that name a variant, Ctrl-C, progress, and what they need installed."""
+"""What commands share: their parsers, the options that name a variant, Ctrl-C, progress, and what they need installed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import importlib.util
 import os
 import signal
 import sys
+import textwrap
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -48,6 +49,35 @@ def need(*packages: str) -> None:
     if missing:
         extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
         raise ValueError(f'this needs {", ".join(missing)}: pip install "getbit-env[{extras}]"')
+
+
+def missing_package(error: ImportError) -> str:
+    """What a failed import says: how to install the package, if one of our extras brings it."""
+    package = (error.name or "").partition(".")[0]
+    return f'this needs {package}: pip install "getbit-env[{EXTRAS[package]}]"' if package in EXTRAS else str(error)
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs are filled to the width of the terminal; lines that are indented stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip().split("\n\n")
+        filled = (p if p.startswith("  ") or "\n  " in p else textwrap.fill(" ".join(p.split()), width) for p in paragraphs)
+        return "\n\n".join(indent + p for p in filled)
+
+
+def command_parser(prog: str, description: str, examples: Mapping[str, str]) -> argparse.ArgumentParser:
+    """The parser of a command. Options are written out: an abbreviation would mean another option as soon as one is added.
+
+    Args:
+        prog: how the command was called, such as `getbit solve`.
+        description: what it does; the first sentence alone has to say it.
+        examples: arguments that run, and what each is for.
+    """
+    shown = "\n".join(f"  # {what}\n  %(prog)s {arguments}".rstrip() for arguments, what in examples.items())
+    return argparse.ArgumentParser(
+        prog=prog, description=description, epilog=f"examples:\n{shown}", formatter_class=_Help, allow_abbrev=False
+    )
 
 
 def add_variant_arguments(parser: argparse.ArgumentParser, players: int = 4) -> None:

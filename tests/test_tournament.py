@@ -416,8 +416,8 @@ def test_the_command_names_its_folder_by_what_it_plays(
         (["random", "lowest", "--players", "3", "--variant", "4p"], "--variant 4p already says what --players would"),
         (["random", "lowest", "--variant", "four"], "no variant 'four'"),
         (["random", "lowest", "--starts", "2"], "starts is 4 or more"),
-        (["random", "equilibrium", "--players", "2"], "`python -m eval.solve --variant 2p` makes it"),
-        (["random", "recall:equilibrium", "--players", "2"], "`python -m eval.solve --variant 2p` makes it"),
+        (["random", "equilibrium", "--players", "2"], "`getbit solve --variant 2p` makes it"),
+        (["random", "recall:equilibrium", "--players", "2"], "`getbit solve --variant 2p` makes it"),
         (
             ["random", "counter", "--variant", "sharks-2p-level2"],
             "agent 'random' plays Get Bit!, but sharks-2p-level2 is a variant of",

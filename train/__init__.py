@@ -1,4 +1,4 @@
-"""Training recipes, run from a checkout: `python -m train.selfplay --help`."""
+"""Training recipes: `getbit train --help`, and in a checkout `python -m train.selfplay --help`."""
 
 import os
 import sys
@@ -8,9 +8,10 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 from getbit_env.command_line import need  # noqa: E402 - it imports NumPy
+from getbit_env.commands import COMMANDS  # noqa: E402
 
 try:
-    need("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "tqdm", "matplotlib")
+    need(*COMMANDS["train"].needs)
 except ValueError as error:
     if sys.argv[0] == "-m":  # Python is looking for the module of `python -m train.selfplay`
         sys.exit(f"python -m train: error: {error}")

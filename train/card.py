@@ -10,8 +10,9 @@ from getbit_env.core.escaping import for_markdown, for_markdown_code, for_matplo
 from getbit_env.core.files import write_text, write_whole
 from getbit_env.match import MatchResult, play_match
 from getbit_env.network import POLICY_FILE, NetworkAgent, load_network
-from train.recipe import Recipe
-from train.run_file import RunFile
+
+from .recipe import Recipe
+from .run_file import RunFile
 
 CARD_STARTS = 2400
 

@@ -14,7 +14,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from getbit_env.core.files import write_whole
-from train.recipe import Algorithm, DamagedError
+
+from .recipe import Algorithm, DamagedError
 
 KEPT_CHECKPOINTS = 2
 

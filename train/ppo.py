@@ -1,8 +1,5 @@
 """Self-play PPO in which every seat learns from every game.
 
-    python -m train.ppo --players 4 --output runs/second
-    python -m train.ppo --resume runs/second
-
 One policy plays all seats; a seat whose robot is out gives no samples until its next game. Beside the entropy, the policy is held
 to a reference, its own past: KL regularisation is what makes policy gradients approach an equilibrium in self-play
 (magnetic mirror descent, arXiv 2206.05825; a refreshed reference, 2510.18183; an average of the own weights, 2606.23995).
@@ -11,6 +8,7 @@ to a reference, its own past: KL regularisation is what makes policy gradients a
 
 from __future__ import annotations
 
+import argparse
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,8 +31,9 @@ from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
 from getbit_env.network import NetworkAgent
 from getbit_env.single_agent.cohorts import Cohorts
-from train import run
-from train.recipe import CommonConfig, Recipe, option
+
+from . import run
+from .recipe import CommonConfig, Recipe, option
 
 REFERENCES = ("none", "refreshed", "average")
 SHARE = 256  # games that a thread plays at once
@@ -78,9 +77,7 @@ class Config(CommonConfig):
         if self.reference not in REFERENCES:
             raise ValueError(f"--reference is one of {', '.join(REFERENCES)}, not {self.reference}")
         if self.game.id != ID:
-            raise ValueError(
-                f"{self.variant} is no variant of Get Bit!, for which this recipe is; python -m train.selfplay learns both"
-            )
+            raise ValueError(f"{self.variant} is no variant of Get Bit!, for which this recipe is; train.selfplay learns both")
 
 
 # --- the policy --------------------------------------------------------------------------------------------------------------
@@ -652,9 +649,14 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
     return run.train(RECIPE, config, folder, quiet=quiet)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line."""
+    return run.make_parser(RECIPE, __doc__ or "", prog)
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m train.ppo") -> None:
     """Run the command."""
-    run.command(RECIPE, __doc__ or "", arguments)
+    run.command(RECIPE, make_parser(prog), arguments)
 
 
 if __name__ == "__main__":

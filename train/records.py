@@ -12,7 +12,8 @@ from torch.utils.tensorboard import SummaryWriter
 
 from getbit_env.core.records import CsvRecord
 from getbit_env.match import MatchResult
-from train.recipe import DamagedError
+
+from .recipe import DamagedError
 
 
 class Records:

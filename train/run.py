@@ -35,15 +35,22 @@ from typing import Any, get_type_hints
 import numpy as np
 from tqdm import tqdm
 
-from getbit_env.command_line import VARIANT_OPTIONS, add_variant_arguments, interruptible, no_bar, variant_of
+from getbit_env.command_line import VARIANT_OPTIONS, add_variant_arguments, command_parser, interruptible, no_bar, variant_of
 from getbit_env.core.files import InUseError, owned
 from getbit_env.core.provenance import provenance
 from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
-from train.card import play_against, write_card
-from train.checkpoints import Progress, load_checkpoint, save_checkpoint
-from train.recipe import Algorithm, DivergedError, Recipe, flag
-from train.records import Records
-from train.run_file import RunFile, agents_named, read_config
+
+from .card import play_against, write_card
+from .checkpoints import Progress, load_checkpoint, save_checkpoint
+from .recipe import Algorithm, DivergedError, Recipe, flag
+from .records import Records
+from .run_file import RunFile, agents_named, read_config
+
+EXAMPLES = {
+    "--players 4 --total-timesteps 4000000 --output runs/first": "a run of some minutes",
+    "--resume runs/first": "go on after Ctrl-C, or a crash",
+    "--variant 3p-1r-4c-1l --total-timesteps 100000": "a small game",
+}
 
 
 def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) -> Path:
@@ -183,10 +190,15 @@ def _evaluate(recipe: Recipe, options: Any, folder: Path, algorithm: Algorithm, 
 # --- the command -------------------------------------------------------------------------------------------------------------
 
 
-def _parser(recipe: Recipe, description: str) -> argparse.ArgumentParser:
-    """The command line: an option for each field of the recipe's options."""
-    made = argparse.ArgumentParser(prog=f"python -m {recipe.name}", description=description, allow_abbrev=False)
-    made.formatter_class = argparse.RawDescriptionHelpFormatter
+def make_parser(recipe: Recipe, description: str, prog: str) -> argparse.ArgumentParser:
+    """The command line: an option for each field of the recipe's options.
+
+    Args:
+        recipe: how to train.
+        description: for `--help`.
+        prog: how the command was called.
+    """
+    made = command_parser(prog, description, EXAMPLES)
     made.add_argument("--output", type=Path, metavar="FOLDER", help="of the run; by default runs/VARIANT-TIME")
     made.add_argument("--resume", type=Path, metavar="FOLDER", help="go on with a run; only its --total-timesteps can be raised")
     made.add_argument(
@@ -210,15 +222,14 @@ def _parser(recipe: Recipe, description: str) -> argparse.ArgumentParser:
     return made
 
 
-def command(recipe: Recipe, description: str, arguments: Sequence[str] | None) -> None:
+def command(recipe: Recipe, parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> None:
     """The command of a recipe.
 
     Args:
         recipe: how to train.
-        description: for `--help`.
+        parser: from `make_parser`.
         arguments: of the command line.
     """
-    parser = _parser(recipe, description)
     given = parser.parse_args(arguments)
     program, folder = parser.prog, given.resume or given.output
     try:

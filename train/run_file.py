@@ -10,7 +10,8 @@ from typing import Any
 
 from getbit_env.agent_registry import is_code
 from getbit_env.core.files import write_json
-from train.recipe import DamagedError, Recipe
+
+from .recipe import DamagedError, Recipe
 
 
 class RunFile:

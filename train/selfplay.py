@@ -1,13 +1,11 @@
 """Self-play with Stable-Baselines3: MaskablePPO in one seat, past selves and bots in the others.
 
-    python -m train.selfplay --players 4 --total-timesteps 4000000 --output runs/first
-    python -m train.selfplay --resume runs/first
-
 `train.run` says what the folder of a run holds, and how a run is resumed. Past selves are in `pool/`.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +21,9 @@ from getbit_env.core.choices import choice
 from getbit_env.network import NetworkAgent
 from getbit_env.sb3 import OpponentPool, PastSampling, SingleAgentVecEnv, network_of
 from getbit_env.single_agent.batch import SingleAgentBatch
-from train import run
-from train.recipe import CommonConfig, Recipe, option
+
+from . import run
+from .recipe import CommonConfig, Recipe, option
 
 
 @dataclass(frozen=True)
@@ -190,9 +189,14 @@ def train(config: Config, folder: Path, quiet: bool = False) -> Path:
     return run.train(RECIPE, config, folder, quiet=quiet)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line."""
+    return run.make_parser(RECIPE, __doc__ or "", prog)
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m train.selfplay") -> None:
     """Run the command."""
-    run.command(RECIPE, __doc__ or "", arguments)
+    run.command(RECIPE, make_parser(prog), arguments)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m eval.speed.bench`: the speed of everything, in one process, on one thread unless it says otherwise.
+"""The speed of everything, in one process, on one thread unless it says otherwise.
 
 Everything is measured in turns, several rounds of it, so that what disturbs the machine disturbs all alike; the figures are
 medians. Compare figures of one run with each other, and not with those of another run.
@@ -18,12 +18,18 @@ from typing import Any
 
 from tqdm import tqdm
 
-from eval.speed.first_use import as_rows, measure_first_use
-from eval.speed.peers import BATCH, PEERS, SCALAR, peer_versions
-from eval.speed.workloads import RATIOS, WORKLOADS, Block, engine_steps
-from getbit_env.command_line import at_least_one, interruptible, no_bar
+from getbit_env.command_line import at_least_one, command_parser, interruptible, no_bar
 from getbit_env.core.provenance import provenance
 
+from .first_use import as_rows, measure_first_use
+from .peers import BATCH, PEERS, SCALAR, peer_versions
+from .workloads import RATIOS, WORKLOADS, Block, engine_steps
+
+EXAMPLES = {
+    "--only engine --rounds 3": "the batch engine alone",
+    "--first-use --rounds 1": "how long the first game of a process takes, with and without compiled kernels",
+    "--json": "everything, as JSON",
+}
 SECONDS = 0.5  # that a measurement takes at least
 SIZES = tuple(4**k for k in range(9))  # games per batch
 Workloads = Mapping[str, tuple[str, Callable[[], Block]]]
@@ -94,9 +100,9 @@ def summary(workloads: Workloads, rates: Mapping[str, list[float]], ratios: Mapp
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m eval.speed.bench", description=__doc__)
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line."""
+    parser = command_parser(prog, __doc__, EXAMPLES)
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--growth", action="store_true", help="the batch engine by games, players and threads")
     kind.add_argument("--peers", action="store_true", help="other environments beside ours (eval/speed/requirements-peers.txt)")
@@ -104,6 +110,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
     parser.add_argument("--rounds", type=at_least_one, default=7, help="how often each is measured (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, as python -m docs.speed takes it")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.speed.bench") -> None:
+    """Run the command."""
+    parser = make_parser(prog)
     options = parser.parse_args(arguments)
     try:
         with interruptible():

@@ -15,7 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+import getbit_env
+
+ROOT = Path(getbit_env.__file__).parents[1]
 PARTS = {
     "dependencies": "import of numpy, numba, gymnasium, pettingzoo",
     "package": "import of getbit_env",

@@ -168,7 +168,7 @@ def compare(stored: Mapping[str, float], counts: Mapping[str, float]) -> tuple[l
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1: something takes more instructions; 2: it can't be told; 130: broken off."""
-    parser = argparse.ArgumentParser(prog="python -m eval.speed.guard", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m eval.speed.guard", description=__doc__, allow_abbrev=False)
     parser.add_argument("--update", action="store_true", help="keep the counts of the present code")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name")
     parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)

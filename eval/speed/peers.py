@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.speed.workloads import Block, GameBatch
 from getbit_env.get_bit.variants import parse_variant
+
+from .workloads import Block, GameBatch
 
 PACKAGES = ("open_spiel", "rlcard", "envpool", "pgx", "jax", "jaxlib")
 

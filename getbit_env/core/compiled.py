@@ -6,15 +6,16 @@ files of the package that hold kernels, so that an edit to any of them recompile
 the package covers the files of its own folder too.
 
 A cache that can't be read or written costs time, never a result: the kernels are compiled in each process, and one warning
-says where.
+says where. A process that compiles says so in one line (`core.first_use`).
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -22,11 +23,14 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache
 
+from getbit_env.core.first_use import is_worker, tell_that_it_compiles
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _MARKS = (b"@kernel", b"@lean_kernel", b"@inlined", b"@part")
 _warned: set[str] = set()
+_compiled: list[Any] = []
 
 
 @cache
@@ -42,6 +46,22 @@ def kernel_sources_digest(folder: Path = PACKAGE) -> str:
             name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.name
             digest.update(str(name).encode() + b"\0" + text + b"\0")
     return digest.hexdigest()
+
+
+def compiled_functions() -> tuple[Any, ...]:
+    """All functions that were compiled, or will be when they are called: dispatchers of numba, in the order of their making."""
+    return tuple(_compiled)
+
+
+def cache_files(functions: Iterable[Any]) -> dict[Path, int]:
+    """The files in which compiled functions are kept, with their sizes in bytes."""
+    found = {}
+    for function in functions:
+        cache = function._cache
+        if isinstance(cache, _KernelCache):
+            folder, name = Path(cache.cache_path), cache.filename_base
+            found.update({path: path.stat().st_size for path in folder.glob(f"{glob.escape(name)}.*") if path.is_file()})
+    return found
 
 
 def kernel(function: F) -> F:
@@ -79,7 +99,18 @@ class _KernelCache(_Untyped):  # type: ignore[misc]  # it is typed no better tha
         folder = Path(inspect.getfile(function)).resolve().parent
         self._cache_file._source_stamp = (self._cache_file._source_stamp, kernel_sources_digest(folder))
 
+    @property
+    def filename_base(self) -> str:
+        """What the names of the function's files begin with."""
+        return str(self._impl.filename_base)
+
     def load_overload(self, *arguments: Any) -> Any:
+        found = self._load(*arguments)
+        if found is None:  # numba compiles it now
+            tell_that_it_compiles(_place(Path(self.cache_path)))
+        return found
+
+    def _load(self, *arguments: Any) -> Any:
         try:
             return super().load_overload(*arguments)
         except Exception as error:  # whatever unpickling half a file raises
@@ -97,7 +128,7 @@ class _KernelCache(_Untyped):  # type: ignore[misc]  # it is typed no better tha
             self._warn("writing", _ADVICE, error)
 
     def _warn(self, doing: str, advice: str, error: Exception) -> None:
-        where = f"{Path(self.cache_path) / self._impl.filename_base}.*"
+        where = f"{Path(self.cache_path) / self.filename_base}.*"
         _warn_once(doing, f"{doing} compiled kernels failed at {where}: {_described(error)}; they are compiled anew, and {advice}")
 
 
@@ -106,6 +137,7 @@ _ADVICE = "the environment variable NUMBA_CACHE_DIR can name another folder to k
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     compiled: Any = numba.njit(**options)(function)
+    _compiled.append(compiled)
     try:
         compiled._cache = _KernelCache(function)
     except (AttributeError, RuntimeError, OSError) as error:  # no folder for a cache, or a numba that keeps its stamp elsewhere
@@ -113,12 +145,17 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
     return compiled
 
 
+def _place(folder: Path) -> str:
+    """The folder that holds all kernels, given that of one: they are kept beside their sources, or below one folder."""
+    return str(PACKAGE / "**" / "__pycache__") if folder.is_relative_to(PACKAGE) else str(folder.parent)
+
+
 def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
 def _warn_once(kind: str, message: str) -> None:
-    """Warn, once a process: what is wrong with one kernel's files is wrong with those of dozens."""
-    if kind not in _warned:
+    """Warn, once a process: what is wrong with one kernel's files is wrong with those of dozens, and of workers."""
+    if kind not in _warned and not is_worker():
         _warned.add(kind)
         warnings.warn(message, stacklevel=2)

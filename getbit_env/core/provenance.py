@@ -29,7 +29,10 @@ def provenance(env: str = "") -> dict[str, str]:
 
 def _command() -> str:
     module = getattr(sys.modules.get("__main__"), "__spec__", None)
-    program = ["python", "-m", module.name.removesuffix(".__main__")] if module else ["python", Path(sys.argv[0]).name]
+    script = Path(sys.argv[0]).name
+    program = ["python", "-m", module.name.removesuffix(".__main__")] if module else ["python", script]
+    if script == "getbit" or program[-1] == "getbit_env":  # the command of the package, however it was called
+        program = ["getbit"]
     return shlex.join(program + sys.argv[1:])
 
 

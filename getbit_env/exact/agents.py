@@ -204,7 +204,7 @@ class Equilibrium(PositionAgent):
         """Make the agent.
 
         Args:
-            solution: the solved game; by default the one of the cache folder (`python -m eval.solve`), read at `reset`.
+            solution: the solved game; by default the one of the cache folder (`getbit solve`), read at `reset`.
         """
         self._given = solution
         self._strategies: Strategies | ManyPlayerSolution | None = (

@@ -40,7 +40,7 @@ from getbit_env.get_bit.variants import Variant
 _CHUNK = 4096  # positions of one question
 _SAMPLE = 4096  # positions of the questions that are asked twice
 _LONG = 600  # seconds of asking after which the user is told
-INSTEAD = "`python -m eval.lower_bound` trains an opponent against it instead, whose gain is a lower bound"
+INSTEAD = "`getbit lower-bound` trains an opponent against it instead, whose gain is a lower bound"
 _SAME = 1e-5  # probabilities that differ by less are the same; networks round differently in batches of different size
 
 

@@ -70,4 +70,4 @@ def check_solved(variant: Variant) -> None:
 
 def not_solved(variant: Variant, path: Path) -> str:
     """The error message for a variant that is not solved."""
-    return f"{variant} is not solved here: there is no {path}; `python -m eval.solve --variant {variant}` makes it"
+    return f"{variant} is not solved here: there is no {path}; `getbit solve --variant {variant}` makes it"

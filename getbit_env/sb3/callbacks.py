@@ -22,7 +22,6 @@ from getbit_env.sb3.evaluation import loaded
 from getbit_env.sb3.models import network_of
 from getbit_env.single_agent.cohorts import Cohorts
 
-
 # --- opponents ---------------------------------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from tests.attack.report import Report
 
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__, allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("what", nargs="*", choices=["calls", "files", "kills", []], help="by default all of them")
     parser.add_argument("--number", type=int, default=2000, help="rounds of calls, and of files; a hundredth of it of kills")

@@ -119,7 +119,7 @@ def test_what_it_does_not_play_is_refused(solution, tmp_path, monkeypatch):
         Equilibrium(solution).reset(Layout(parse_variant("2p-3c-1l")), begins, 0)
     with pytest.raises(ValueError, match="best response plays"):
         BestResponse(solution.positions, np.zeros((1, 2), np.uint8), "x").reset(Layout(parse_variant("2p-3c-1l")), begins, 0)
-    with pytest.raises(NotSolvedError, match=r"python -m eval\.solve"):
+    with pytest.raises(NotSolvedError, match=r"getbit solve"):
         Equilibrium().reset(Layout(VARIANT), begins, 0)
     save_solution(solution)
     found = Equilibrium()
@@ -144,7 +144,7 @@ def test_both_agents_are_loaded_by_name(solution, tmp_path, monkeypatch):
 
 
 def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"no such file; `python -m eval\.exploitability --save` writes one"):
+    with pytest.raises(ValueError, match=r"no such file; `getbit exploitability --save` writes one"):
         load_agent(str(tmp_path / "none.npz"))
     (tmp_path / "bad.npz").write_bytes(b"no result")
     with pytest.raises(ValueError, match="damaged or no stored result"):
@@ -156,7 +156,7 @@ def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="only Get Bit! has a memory game"):
         load_agent("recall:sharks_two_players")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    with pytest.raises(ValueError, match=r"2p-4c-2l is not solved here: there is no .*`python -m eval\.solve --variant 2p-4c-2l`"):
+    with pytest.raises(ValueError, match=r"2p-4c-2l is not solved here: there is no .*`getbit solve --variant 2p-4c-2l`"):
         play_match(["equilibrium", "random"], VARIANT, starts=24)
 
 

@@ -169,7 +169,7 @@ def test_what_can_not_be_judged_is_refused(wrong, message):
 
 
 def test_an_agent_that_needs_another_command_is_sent_there():
-    there = r".*`python -m eval\.lower_bound`"
+    there = r".*`getbit lower-bound`"
     with pytest.raises(AgentError, match="no `probabilities`" + there):
         judge(object(), "2p-3c-1l")
     with pytest.raises(AgentError, match="looks at more" + there):

@@ -64,7 +64,7 @@ def test_a_solution_is_read_back_and_found_by_the_agent():
 
 
 def test_what_is_no_solution_of_this_is_never_used():
-    with pytest.raises(NotSolvedError, match=r"python -m eval\.solve"):
+    with pytest.raises(NotSolvedError, match=r"getbit solve"):
         load_solution(SMALL)
     solution = judged(solve_many_players(SMALL))
     path = save_solution(solution)

@@ -71,7 +71,7 @@ def test_a_solution_is_read_back():
 
 
 def test_what_is_not_solved_names_the_command():
-    with pytest.raises(NotSolvedError, match=r"python -m eval\.solve"):
+    with pytest.raises(NotSolvedError, match=r"getbit solve"):
         load_solution(SMALL)
 
 

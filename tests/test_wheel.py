@@ -1,0 +1,76 @@
+"""What `pip install` brings: the package alone, which plays, and the command, which works outside of a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+from getbit_env.commands import COMMANDS, is_there
+
+ROOT = Path(__file__).parent.parent
+PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+PLAY = """
+import sys, getbit_env
+from getbit_env.agent_registry import shipped_agents
+env = getbit_env.parallel_env(2)
+seen, _ = env.reset(seed=0)
+while env.agents:
+    seen, *_ = env.step({a: int(seen[a]["action_mask"].argmax()) for a in env.agents})
+for name in shipped_agents():
+    getbit_env.load_agent(name)
+assert "torch" not in sys.modules
+print(getbit_env.__file__, env.snapshot()["winner"], *shipped_agents(), sep="|")
+"""
+
+
+def test_what_pip_installs_is_the_package_alone_and_its_command_works_anywhere(tmp_path: Path) -> None:
+    subprocess.run(
+        [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, ROOT], check=True, capture_output=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    venv.create(tmp_path / "venv", symlinks=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([*PIP, "--python", python, "install", "--no-deps", wheel], check=True, capture_output=True)
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    assert {path.name for path in packages.iterdir() if not path.name.endswith(".dist-info")} == {"getbit_env"}
+    assert (packages / "getbit_env" / "py.typed").exists()
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))  # of this environment; not what is editable in it
+    work = tmp_path / "work"
+    work.mkdir()
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+    environment |= {"GETBIT_ENV_CACHE": str(tmp_path / "cache"), "COLUMNS": "80"}
+
+    def run(*command: str | Path) -> tuple[str, str]:
+        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    played, said = run(python, "-c", PLAY)
+    file, winner, *shipped = played.strip().split("|")
+    assert Path(file).is_relative_to(packages)
+    assert winner in "01"
+    assert shipped == sorted(path.parent.name for path in ROOT.glob("agents/*/policy.safetensors"))
+    assert said.count("compiling for the first use") == said.count("\n") == 1, said
+
+    getbit = python.with_name("getbit")
+    for name in (name for name, command in COMMANDS.items() if is_there(command.module)):
+        assert f"usage: getbit {name}" in run(getbit, name, "--help")[0]
+    tiny = ("--variant", "3p-1r-4c-1l")
+    table, said = run(getbit, "tournament", "lowest", "highest", "--players", "2", "--starts", "24")
+    assert "Results and picture are in runs/tournament" in table
+    assert "%|" not in said, "a bar in a file"
+    again, said = run(getbit, "tournament", "lowest", "highest", "--players", "2", "--starts", "24", "--output", "more")
+    assert again.splitlines()[:-1] == table.splitlines()[:-1]
+    assert said == "", "nothing is left to compile"
+    assert "an equilibrium" in run(getbit, "solve", *tiny, "--threads", "1")[0]
+    assert "NashConv" in run(getbit, "exploitability", "equilibrium", *tiny, "--threads", "1")[0]
+    small = ("--total-timesteps", "64", "--n-envs", "8", "--n-steps", "8", "--batch-size", "16", "--eval-starts", "24")
+    agents = ("--eval-opponents", "random", "--bots", "random", "--opponent-groups", "4")
+    run(getbit, "train", *tiny, *small, *agents, "--quiet", "--output", "run")
+    assert (work / "run" / "card.md").exists()
+    assert "getbit train" in (work / "run" / "config.json").read_text(encoding="utf-8")
+    assert not (work / "eval").exists()
