@@ -15,7 +15,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from getbit_env.command_line import add_variant_arguments, at_least_one, command_parser, interruptible, need, no_bar, variant_of
+=======
+from getbit_env.command_line import add_variant_arguments, at_least_one, at_least_zero, interruptible, need, no_bar, variant_of
+>>>>>>> 0140649 (Wrong arguments of matches, tournaments, comparisons and batches are named; an output that can't be made is one line)
 from getbit_env.core.files import InUseError, write_whole
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_game, game_ids
@@ -50,7 +54,7 @@ def make_parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--starts", type=int, default=STARTS, help="starts a line-up, each in all rotations (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reward", help=f"what finishing places pay: {', '.join(rewards)} (default: the first that the game has)")
-    parser.add_argument("--mixed", type=int, default=MIXED, help="mixed line-ups at most (default %(default)s)")
+    parser.add_argument("--mixed", type=at_least_zero, default=MIXED, help="mixed line-ups at most (default %(default)s)")
     parser.add_argument(
         "--time-limit", type=float, default=TIME_LIMIT, help="seconds for one call of an agent (default %(default)s)"
     )

@@ -153,6 +153,13 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
+def at_least_zero(text: str) -> int:
+    """Read a whole number of at least 0, as a `type` of argparse."""
+    if not text.isascii() or not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
+
+
 def progress_of(bar: Any) -> Callable[[str, int, int], None]:
     """A function that moves a bar of tqdm. It is called with what is done, how much of it, and how much there is."""
 

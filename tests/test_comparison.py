@@ -1,5 +1,7 @@
 """Paired comparison, the stopping rule, cross play, and intervals over training seeds."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,26 @@ def test_cross_play() -> None:
     for wrong in (["random"], ["random", "random"]):
         with pytest.raises(ValueError, match="two or more different agents"):
             cross_play(wrong, "4p")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: compare("random", "lowest", "lowest", "2p"),
+            TypeError,
+            "others is a list of agents or of their names",
+        ),
+        (lambda: cross_play("random", "2p"), TypeError, "agents is a list of agents or of their names, not 'random'"),
+        (lambda: play_until("random", "2p", width=0.1), TypeError, "line_up is a list of agents or of their names"),
+        (lambda: play_until(["random", "lowest"], "2p", width="x"), ValueError, "width is a finite number, not 'x'"),
+        (
+            lambda: play_until(["random", "lowest"], "2p", width=0.1, seat="random"),
+            ValueError,
+            "seat is a whole number from 0 to 1",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

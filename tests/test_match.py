@@ -9,6 +9,7 @@ import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -421,6 +422,30 @@ def test_a_timer_of_others_goes_on() -> None:
 def test_a_time_limit_that_is_kept_changes_nothing() -> None:
     line_up = ["counter", "random"]
     assert play_match(line_up, "2p", starts=24, time_limit=60) == play_match(line_up, "2p", starts=24)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"line_up": "random"}, TypeError, "line_up is a list of agents or of their names, not 'random'"),
+        ({"agents": ["random"]}, TypeError, r"agents is a dict of agents by their names, or None, not \['random'\]"),
+        ({"time_limit": "1"}, ValueError, "time_limit is a number of seconds over 0, or None, not '1'"),
+        ({"time_limit": True}, ValueError, "time_limit is a number of seconds over 0, or None, not True"),
+        ({"pool": 4}, TypeError, "pool is an Executor of concurrent.futures, or None, not 4"),
+    ],
+)
+def test_wrong_arguments_are_named(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        play_match(**{"line_up": ["random", "lowest"], "variant": "2p", "starts": 4, **options})
+
+
+def test_a_seat_that_there_is_not_and_a_dict_that_is_no_result() -> None:
+    result = play_match(["random", "lowest"], "2p", starts=4)
+    with pytest.raises(KeyError, match="no seat 5 in this line-up; there are 0 to 1"):
+        result[5]
+    for wrong in ({}, {"standings": 1}, {**result.to_dict(), "standings": {"random": {}}}):
+        with pytest.raises(ValueError, match="no result of a match: "):
+            MatchResult.from_dict(wrong)
 
 
 def test_wrong_calls_are_refused() -> None:

@@ -13,7 +13,7 @@ from stable_baselines3.common.env_checker import check_env as sb3_check_env
 from stable_baselines3.common.env_util import make_vec_env
 
 from getbit_env.get_bit import ID
-from getbit_env.single_agent import SingleAgentEnv
+from getbit_env.single_agent import SingleAgentBatch, SingleAgentEnv
 
 SHARKS_ID = "getbit/SharksAreWild-v0"
 SHARKS: list[dict[str, Any]] = [
@@ -178,3 +178,22 @@ def test_seeds_through_make_vec_env() -> None:
     (one, lines), (two, _), (three, _) = run(1), run(1), run(2)
     assert one == two != three
     assert len({line.tobytes() for line in lines}) > 1, "games of a vector environment differ"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        (("9p", 4, "random"), {}, ValueError, "players is 2 to 7"),
+        ((4, 4, "random"), {}, TypeError, "a variant is given by its name, such as '4p', or as a Variant, not as 4"),
+        (("4p", 2.5, "random"), {}, ValueError, "games is a whole number, at least 1, not 2.5"),
+        (("4p", 4, "random"), {"seat": "1"}, ValueError, "seat is 0 to 3, or None to draw it anew each game, not '1'"),
+        (("4p", 4, "random"), {"seed": -1}, ValueError, "seed is a whole number, at least 0, or None, not -1"),
+        (("4p", 4, "random"), {"options": {"history": True}}, TypeError, "options are the Options of Get Bit!, or None"),
+    ],
+)
+def test_a_batch_refuses_nonsense_by_name(
+    arguments: tuple[Any, ...], options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        SingleAgentBatch(*arguments, **options)
+    assert SingleAgentBatch("4p", 4, "random").variant.name == "4p"

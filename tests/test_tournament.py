@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,6 +278,27 @@ def test_wrong_agents_are_refused_at_once() -> None:
         play_tournament(["random", "nobody"])
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"agents": "random"}, TypeError, "agents is a list of agents or of their names, not 'random'"),
+        ({"own": ["mine"]}, TypeError, r"own is a dict of agents by their names, or None, not \['mine'\]"),
+        ({"mixed": -1}, ValueError, "mixed is a whole number, at least 0, not -1"),
+        ({"mixed": "all"}, ValueError, "mixed is a whole number, at least 0, not 'all'"),
+        ({"processes": 0}, ValueError, "processes is a whole number, at least 1, not 0"),
+        ({"path": "."}, ValueError, r"path is a file in which results are saved, and \. is a folder"),
+    ],
+)
+def test_wrong_arguments_are_named(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        play_tournament(**{"agents": ["random", "lowest"], "variant": "2p", "starts": 4, **options})
+
+
+def test_one_match_is_no_list_of_matches() -> None:
+    with pytest.raises(TypeError, match="matches is a list of MatchResult, not one of them"):
+        rate(play_match(["random", "lowest"], "2p", starts=4))  # type: ignore[arg-type]
+
+
 def test_processes_change_nothing() -> None:
     one = play_tournament(["random", "counter"], "2p-memory", starts=1000)
     assert play_tournament(["random", "counter"], "2p-memory", starts=1000, processes=2) == one
@@ -428,6 +450,7 @@ def test_the_command_names_its_folder_by_what_it_plays(
         ),
         (["random", "four_players", "--players", "6"], "four_players was trained on 4p"),
         (["random", "lowest", "--reward", "money"], "reward is one of 'win', 'placement', not 'money'"),
+        (["random", "lowest", "--mixed", "-3"], "'-3' is no whole number from 0 on"),
         (["random", "lowest", "--time-limit", "0"], "time_limit is a number of seconds over 0"),
         (["random", "lowest", "--processes", "0"], "'0' is no whole number from 1 on"),
     ],

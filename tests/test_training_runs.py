@@ -466,6 +466,22 @@ def test_what_a_run_needs_is_missed_before_it_begins(name: str, tmp_path: Path) 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("called", ["file", "file/run", "x" * 300])
+def test_an_output_that_can_not_be_made_is_one_line(
+    name: str, called: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any training."""
+    monkeypatch.setattr(RECIPES[name].RECIPE.make, "train_rollout", None)
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as stopped:
+        RECIPES[name].main(["--output", str(tmp_path / called), "--quiet"])
+    assert stopped.value.code == 1
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert said.startswith(f"python -m train.{name}: error: [Errno")
+    assert called[:8] in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -480,6 +496,7 @@ def test_what_a_run_needs_is_missed_before_it_begins(name: str, tmp_path: Path) 
         (["--eval-starts", "3"], "--eval-starts is at least 4, not 3"),
         (["--observe", "histroy"], "has no option 'histroy'; did you mean 'history'?"),
         (["--resume", "nowhere"], "nowhere holds no run"),
+        (["--resume", os.devnull], "/dev/null holds no run"),
         (
             ["--resume", "nowhere", "--seed", "1"],
             "--resume takes every option but --total-timesteps from the run",

@@ -47,7 +47,7 @@ def read_config(recipe: Recipe, folder: Path, *, allowed: Collection[str] | None
     path = folder / "config.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise ValueError(f"{folder} holds no run: it has no config.json") from error
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{path} is damaged: {error}") from error

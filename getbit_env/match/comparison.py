@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from getbit_env.agent_registry import load_agent, text_of
 from getbit_env.core.agent import Agent, name_of
+from getbit_env.core.choices import finite, whole_number
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.match.runner import (
@@ -21,6 +22,7 @@ from getbit_env.match.runner import (
     ForfeitError,
     LineUp,
     MatchResult,
+    check_agents_given,
     check_settings,
     chosen_reward,
     play_match,
@@ -89,10 +91,10 @@ def play_until(
         ValueError: an argument is out of range, or see `play_match`.
         ForfeitError: an agent failed.
     """
-    if not 0 < width < 1:
+    check_agents_given("line_up", line_up)
+    if not 0 < finite("width", width) < 1:
         raise ValueError(f"width is a number between 0 and 1, not {width!r}")
-    if not 0 <= seat < len(line_up):
-        raise ValueError(f"seat is one of 0 to {len(line_up) - 1}, not {seat!r}")
+    whole_number("seat", seat, 0, len(line_up) - 1)
     check_settings(most_starts, seed, None)
     starts = min(PILOT, most_starts)
     for number in itertools.count(seed):
@@ -160,6 +162,7 @@ def compare(
         ForfeitError: an agent failed; the message names it.
     """
     chosen: Variant = find_variant(variant)
+    check_agents_given("others", others)
     if len(others) + 1 != chosen.players:
         raise ValueError(f"{chosen} has {chosen.players - 1} other seats, `others` {len(others)}")
     check_settings(starts, seed, None)
@@ -241,6 +244,7 @@ def cross_play(
         ForfeitError: an agent failed.
     """
     chosen: Variant = find_variant(variant)
+    check_agents_given("agents", agents)
     names = tuple(text_of(agent) for agent in agents)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"cross play has two or more different agents, not {', '.join(names) or 'none'}")

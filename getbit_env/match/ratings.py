@@ -49,7 +49,10 @@ def rate(matches: Sequence[MatchResult], seed: int = 0) -> dict[str, Rating]:
 
     Raises:
         ImportError: openskill is not installed.
+        TypeError: a single match is given.
     """
+    if isinstance(matches, MatchResult):
+        raise TypeError("matches is a list of MatchResult, not one of them")
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()

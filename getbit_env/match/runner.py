@@ -35,6 +35,7 @@ from getbit_env.agent_registry import check_agents, load_agent, text_of
 from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.choices import choice, whole_number
 from getbit_env.core.finish import rewards_of_finish, wins_of_finish
+from getbit_env.core.messages import shown
 from getbit_env.core.spec import Engine, GameSpec, Variant
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.match.rows import collect, hand_out
@@ -132,9 +133,11 @@ class MatchResult:
 
         Raises:
             ForfeitError: an agent failed.
-            KeyError: no agent is called so.
+            KeyError: no agent is called so, or there is no such seat.
         """
         standings = self.require_played().standings
+        if isinstance(agent, int) and not -len(self.line_up) <= agent < len(self.line_up):
+            raise KeyError(f"no seat {agent} in this line-up; there are 0 to {len(self.line_up) - 1}")
         name = self.line_up[agent] if isinstance(agent, int) else agent
         if name not in standings:
             raise KeyError(f"no agent {name!r} in this line-up; there are {', '.join(standings)}")
@@ -159,7 +162,18 @@ class MatchResult:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> MatchResult:
-        """The result that `to_dict` gave, also after a way through JSON."""
+        """The result that `to_dict` gave, also after a way through JSON.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            return MatchResult._read(data)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"no result of a match: {type(error).__name__}: {error!s:.200}") from error
+
+    @staticmethod
+    def _read(data: dict[str, Any]) -> MatchResult:
         standings = {
             name: Standing(s["seats"], Estimate(*s["win"]), Estimate(*s["payoff"]), tuple(s["places"]), dict(s["statistics"]))
             for name, s in data["standings"].items()
@@ -225,10 +239,17 @@ def play_match(
         TypeError: something in the line-up is no agent, such as a class.
     """
     chosen: Variant = find_variant(variant)
+    check_agents_given("line_up", line_up)
+    check_own("agents", agents)
     if len(line_up) != chosen.players:
         raise ValueError(f"{chosen} has {chosen.players} players, the line-up {len(line_up)}")
     check_settings(starts, seed, time_limit)
+<<<<<<< HEAD
     recorded = recorded_games(record, record_games)
+=======
+    if pool is not None and not isinstance(pool, Executor):
+        raise TypeError(f"pool is an Executor of concurrent.futures, or None, not {shown(pool)}")
+>>>>>>> 0140649 (Wrong arguments of matches, tournaments, comparisons and batches are named; an output that can't be made is one line)
     own = tuple((agents or {}).items())
     seats = tuple(text_of(one) if isinstance(one, os.PathLike) else one for one in line_up)
     seated = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit, recorded)
@@ -249,6 +270,26 @@ def play_match(
     return seated.result(done)
 
 
+def check_agents_given(name: str, agents: Any) -> None:
+    """Refuse what is no sequence of agents, such as one name, which would be taken for its letters.
+
+    Raises:
+        TypeError: with the argument, and what it may be.
+    """
+    if isinstance(agents, str | bytes | os.PathLike) or not isinstance(agents, Sequence):
+        raise TypeError(f"{name} is a list of agents or of their names, not {shown(agents)}")
+
+
+def check_own(name: str, own: Any) -> None:
+    """Refuse what does not say which agent has which name.
+
+    Raises:
+        TypeError: with the argument, and what it may be.
+    """
+    if own is not None and not isinstance(own, Mapping):
+        raise TypeError(f"{name} is a dict of agents by their names, or None, not {shown(own)}")
+
+
 def check_settings(starts: int, seed: int, time_limit: float | None) -> None:
     """Refuse what no match can be played with.
 
@@ -257,10 +298,11 @@ def check_settings(starts: int, seed: int, time_limit: float | None) -> None:
     """
     for name, value, least, why in (("starts", starts, LEAST_STARTS, ": fewer tell nothing"), ("seed", seed, 0, "")):
         if not isinstance(value, int | np.integer) or isinstance(value, bool):
-            raise ValueError(f"{name} is a whole number, not {value!r}")
+            raise ValueError(f"{name} is a whole number, not {shown(value)}")
         if value < least:
             raise ValueError(f"{name} is {least} or more, not {value}{why}")
-    if time_limit is not None and not 0 < time_limit < math.inf:
+    is_number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and 0 < time_limit < math.inf):
         raise ValueError(f"time_limit is a number of seconds over 0, or None, not {time_limit!r}")
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from getbit_env.agent_registry import check_agents, content_digest, is_code, load_agent, text_of
 from getbit_env.core.agent import Agent
+from getbit_env.core.choices import whole_number
 from getbit_env.core.files import owned, write_json
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_variant, game_of
@@ -29,10 +30,18 @@ from getbit_env.match.runner import (
     STARTS,
     ForfeitError,
     MatchResult,
+<<<<<<< HEAD
     check_settings,
     chosen_reward,
     play_match,
     recorded_games,
+=======
+    check_agents_given,
+    check_own,
+    check_settings,
+    chosen_reward,
+    play_match,
+>>>>>>> 0140649 (Wrong arguments of matches, tournaments, comparisons and batches are named; an output that can't be made is one line)
 )
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__
@@ -170,6 +179,11 @@ def play_tournament(
         OSError: the file can't be written.
     """
     chosen: Variant = find_variant(variant)
+    check_agents_given("agents", agents)
+    check_own("own", own)
+    mixed, processes = whole_number("mixed", mixed, 0), whole_number("processes", processes, 1)
+    if path is not None and Path(path).is_dir():
+        raise ValueError(f"path is a file in which results are saved, and {path} is a folder")
     names = tuple(text_of(agent) for agent in agents)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"a tournament has two or more agents with different names, not {', '.join(names) or 'none'}")

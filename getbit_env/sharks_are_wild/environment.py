@@ -370,26 +370,26 @@ def raw_env(
         ValueError: an option has a value that is not allowed, or the options make no game.
         TypeError: there is no option of that name, or `variant` is neither a name nor a variant.
     """
-    named = Variant(
-        players=players,
-        level=level,
-        numbers=numbers,
-        sharks=sharks,
-        octopuses=octopuses,
-        dolphins=dolphins,
-        hand=hand,
-        run=run,
-        coins=coins,
-        turn_limit=turn_limit,
-        octopus_on_top=octopus_on_top,
-        must_block=must_block,
-        may_decline=may_decline,
-        early_shuffle=early_shuffle,
-    )
+    options: dict[str, Any] = {
+        "players": players,
+        "level": level,
+        "numbers": numbers,
+        "sharks": sharks,
+        "octopuses": octopuses,
+        "dolphins": dolphins,
+        "hand": hand,
+        "run": run,
+        "coins": coins,
+        "turn_limit": turn_limit,
+        "octopus_on_top": octopus_on_top,
+        "must_block": must_block,
+        "may_decline": may_decline,
+        "early_shuffle": early_shuffle,
+    }
     if variant is None:
-        variant = named
-    elif named != Variant(4):
-        raise ValueError(f"variant={shown(str(variant))} already says what the options of the game would; give one or the other")
+        variant = Variant(**options)
+    elif said := [name for name, value in options.items() if value != (4 if name == "players" else getattr(Variant, name))]:
+        raise ValueError(f"variant={shown(str(variant))} already says what {', '.join(said)} would; give one or the other")
     variant = parse_variant(variant) if isinstance(variant, str) else variant
     if not isinstance(variant, Variant):
         raise TypeError(

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from getbit_env.agent_registry import load_opponent
 from getbit_env.core.agent import Agent
+from getbit_env.core.choices import seed_or_none, whole_number
 from getbit_env.core.compiled import kernel
 from getbit_env.core.environment import checked_max_cycles
 from getbit_env.core.finish import wins_of_finish
+from getbit_env.core.messages import shown
 from getbit_env.core.spec import Dynamics, Layout, SequentialEngine, Variant
 from getbit_env.core.streams import random_bits
-from getbit_env.game_registry import game_of
+from getbit_env.game_registry import find_variant, game_of
 
 # The players of all seats but the learner's: an agent, or its name, for all of them; or a sequence with one for each, from the
 # seat after the learner's on.
@@ -98,7 +100,7 @@ class SingleAgentBatch:
 
     def __init__(
         self,
-        variant: Variant,
+        variant: Variant | str,
         games: int,
         opponents: Opponents | None = None,
         *,
@@ -113,7 +115,7 @@ class SingleAgentBatch:
         """Seat the opponents; `reset` begins the games.
 
         Args:
-            variant: the game.
+            variant: the game, or its name.
             games: how many.
             opponents: an agent or its name (see `load_agent`) for all other seats; or a sequence with one for each of them, from
                 the seat after the learner's on.
@@ -127,13 +129,18 @@ class SingleAgentBatch:
 
         Raises:
             ValueError: an argument has a value that is not allowed; the message names it.
+            TypeError: `variant` is neither a variant nor a name, or `options` are not those of the game.
         """
-        if seat is not None and not 0 <= seat < variant.players:
-            raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {seat}")
-        if games < 1:
-            raise ValueError(f"there is at least one game, not {games}")
+        variant = cast(Variant, find_variant(variant))
+        try:
+            seat = None if seat is None else whole_number("seat", seat, 0, variant.players - 1)
+        except ValueError:
+            raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {shown(seat)}") from None
+        games, seed = whole_number("games", games, 1), seed_or_none(seed)
         max_cycles = None if max_cycles is None else checked_max_cycles(max_cycles)
         game = game_of(variant)
+        if options is not None and not isinstance(options, game.options):
+            raise TypeError(f"options are the Options of {game}, or None, not {shown(options)}")
         self.variant = variant
         reward = next(iter(game.rewards)) if reward is None else reward
         self.engine = game.make_engine(variant, games, seed=seed, options=options, reward=reward, **engine_options)

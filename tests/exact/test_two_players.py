@@ -222,7 +222,8 @@ def test_command_says_what_is_wrong(capsys, monkeypatch, tmp_path):
         (["--variant", "2p-memory"], "give the face-up game 2p"),
         (["--players", "3"], "three players with two robots each have too many. Solved can be face-up games for two players"),
         (["--players", "7"], "too large"),
-        (["--variant", "sharks-2p-level2"], "one of Sharks are Wild, and this command is for Get Bit! alone"),
+        (["--variant", "sharks-2p-level2"], "is a variant of Sharks are Wild, and this command is for Get Bit! alone"),
+        (["--level", "2"], "sharks-2p-level2 is a variant of Sharks are Wild, and this command is for Get Bit! alone"),
     ):
         assert main(arguments) == 2
         said = capsys.readouterr().err

@@ -115,7 +115,6 @@ def test_what_a_game_pays_adds_up_to_nothing_whoever_ties(name: str, reward: Rew
     finish, paid = engine.outcome.finish, engine.outcome.reward
     assert ((finish == 1).sum(axis=0) > 1).any(), "some games have several winners"
     assert abs(paid.sum(axis=0)).max() < 1e-6
-    assert (paid[finish == 1].min() >= paid[finish > 1].max()) or variant.players == 2
     line_up = ["goofspiel-random"] * (variant.players - 1) + ["goofspiel-matching"]
     match = play_match(line_up, name, starts=120, reward=reward)
     assert sum(s.seats * s.win.mean for s in match.standings.values()) == pytest.approx(1)
