@@ -127,11 +127,11 @@ def test_cross_play() -> None:
         ),
         (lambda: cross_play("random", "2p"), TypeError, "agents is a list of agents or of their names, not 'random'"),
         (lambda: play_until("random", "2p", width=0.1), TypeError, "line_up is a list of agents or of their names"),
-        (lambda: play_until(["random", "lowest"], "2p", width="x"), ValueError, "width is a finite number, not 'x'"),
+        (lambda: play_until(["random", "lowest"], "2p", width="x"), ValueError, "width is a number between 0 and 1, not 'x'"),
         (
             lambda: play_until(["random", "lowest"], "2p", width=0.1, seat="random"),
             ValueError,
-            "seat is a whole number from 0 to 1",
+            "seat is one of 0 to 1, not 'random'",
         ),
     ],
 )

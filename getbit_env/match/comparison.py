@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from getbit_env.agent_registry import load_agent, text_of
 from getbit_env.core.agent import Agent, name_of
-from getbit_env.core.choices import finite, whole_number
+from getbit_env.core.messages import shown
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.match.runner import (
@@ -92,9 +92,10 @@ def play_until(
         ForfeitError: an agent failed.
     """
     check_agents_given("line_up", line_up)
-    if not 0 < finite("width", width) < 1:
-        raise ValueError(f"width is a number between 0 and 1, not {width!r}")
-    whole_number("seat", seat, 0, len(line_up) - 1)
+    if not isinstance(width, int | float | np.integer | np.floating) or not 0 < width < 1:
+        raise ValueError(f"width is a number between 0 and 1, not {shown(width)}")
+    if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < len(line_up):
+        raise ValueError(f"seat is one of 0 to {len(line_up) - 1}, not {shown(seat)}")
     check_settings(most_starts, seed, None)
     starts = min(PILOT, most_starts)
     for number in itertools.count(seed):
