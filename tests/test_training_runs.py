@@ -144,6 +144,14 @@ def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not(
     assert_the_same_run(train(name, tmp_path / "run"), finished(name))
 
 
+def test_the_first_rollout_of_a_leg_tells_of_no_games(name: str, finished: Any) -> None:
+    """Those that end in it are the short ones; they are told with the others that began in it, when all are over."""
+    told = ["length", "win_rate", "win_rate_latest"] if name == "selfplay" else ["length"]
+    for k, row in enumerate(rows(finished(name) / "metrics.csv")):
+        for figure in told:
+            assert (row[figure] == "nan") == (k % COMMON["save_freq"] == 0), (k, figure)
+
+
 @pytest.mark.parametrize("where", ["save_network", "save_checkpoint", "write_card", "_evaluate"])
 @pytest.mark.parametrize("after", [0, 1])
 def test_a_kill_at_any_step_of_the_driver_is_made_good(
