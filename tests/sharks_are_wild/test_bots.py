@@ -99,6 +99,13 @@ def test_careful_gives_nothing_away_and_robs_by_value(position: str, does: set[s
         assert done == does
 
 
+@pytest.mark.parametrize("bot", ["sharks-greedy", "sharks-careful"])
+@pytest.mark.parametrize(("run", "does"), [("567", "plays 7"), ("56S", "plays S high")])
+def test_a_thief_who_may_decline_uses_the_card(bot: str, run: str, does: str) -> None:
+    position = f"0. A stole B high A0:456/01278 B0:{run}/00111 draw=89 discard=O3"
+    assert chooses(bot, position, f"{TWO}-maydecline") == {does}
+
+
 def test_careful_keeps_from_the_next_player_what_he_needs() -> None:
     """Both discards are as useless to its own run; B can play the 7."""
     done = chooses("sharks-careful", "0. A play A0:2345/777000 B0:56/00111 draw=89 discard=1")
