@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.agent_registry import check_plays, content_digest, is_code
+from getbit_env.agent_registry import check_agents, content_digest, is_code
 from getbit_env.core.agent import Agent
 from getbit_env.core.compiled import kernel_sources_digest
 from getbit_env.core.files import owned
@@ -23,12 +23,13 @@ from getbit_env.exact.agents import BestResponse, PositionAgent
 from getbit_env.exact.best_response import exploitability, require_markov_policy
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.stored_results import StoredResultError, cache_folder
-from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import Variant
 
 
 class ComputedResponse(PositionAgent):
-    """A best response to an agent, computed when it is first asked for, of any variant whose positions are numbered.
+    """A best response to an agent, in any variant whose positions are numbered.
+
+    It is computed when it is first asked whether it can play (`check_layout`), if it is not kept yet: half a minute in 4p.
 
     Attributes:
         against: the agent.
@@ -40,16 +41,6 @@ class ComputedResponse(PositionAgent):
     def __init__(self, against: Agent, name: str) -> None:
         self.against, self.against_name, self.name = against, name, f"best-response:{name}"
         self._response: BestResponse | None = None
-
-    def check_layout(self, layout: Layout) -> None:
-        """See `getbit_env.core.agent.Agent`. It computes the best response if it is not kept yet: half a minute in 4p.
-
-        Raises:
-            ValueError: the layout is not the default one of a face-up game, or the agent does not play it, or not by the position
-                alone.
-        """
-        check_plays(self.against, layout, self.against_name)
-        super().check_layout(layout)
 
     def positions_of(self, variant: Variant) -> Positions:
         """See `PositionAgent`."""
@@ -79,10 +70,11 @@ def best_response_to(agent: Agent, name: str, variant: Variant, *, threads: int 
         progress: see `getbit_env.exact.positions.Progress`.
 
     Raises:
-        ValueError: see `exploitability`, or there is no cache folder.
+        ValueError: the agent can't play the variant, or not by the position alone; or there is no cache folder.
         InUseError: another process computes it at the moment.
         OSError: it can't be written.
     """
+    check_agents({name: agent}, variant)
     require_markov_policy(agent, variant, name)  # before anything takes long
     told = {} if progress is None else {"progress": progress}
 

@@ -125,7 +125,7 @@ def test_what_can_have_none_is_told_why(name: str, variant: str, message: str) -
 def test_an_unknown_agent_has_none() -> None:
     with pytest.raises(ValueError, match="no agent 'contur'"):
         load_agent("best-response:contur")
-    with pytest.raises(ValueError, match="best-response:, "):
+    with pytest.raises(ValueError, match="and recall:, best-response: before one of these"):
         load_agent("besst-response")
 
 

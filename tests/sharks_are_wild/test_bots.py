@@ -11,7 +11,7 @@ from getbit_env.game_registry import game_named
 from getbit_env.get_bit.observations import Layout as GetBitLayout
 from getbit_env.get_bit.variants import standard_variant as get_bit_variant
 from getbit_env.match import play_match
-from getbit_env.sharks_are_wild.bots import BOTS, MonteCarlo
+from getbit_env.sharks_are_wild.bots import BOTS, MixedBot, MonteCarlo, Soft
 from getbit_env.sharks_are_wild.bots.scripted import choose_any
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.notation import parse_position, print_action
@@ -185,3 +185,48 @@ def test_a_row_with_nothing_to_decide_uses_no_random_number() -> None:
     assert picked[0] == picked[1]
     assert len(set(picked[0])) > 1
     assert random_actions(engine, 0).shape == (1, 2)
+
+
+def test_the_soft_bot_is_the_logit_of_what_the_careful_one_reckons() -> None:
+    """Its likeliest actions are those of the careful one, and the colder it is, the likelier."""
+    engine = Engine(parse_variant("sharks-2p-level2"), 40, seed=2)
+    engine.start()
+    engine.observe()
+    decides = engine.choosing()
+    seen, mask = engine.observation[decides], engine.action_mask[decides]
+    careful = load_agent("sharks-careful")
+    careful.reset(engine.layout, np.ones(40, bool), 1)
+    best = careful.probabilities(seen, mask) > 0
+    likely = []
+    for temperature in (1.0, 0.03, 1e-6):
+        soft = Soft(temperature)
+        soft.reset(engine.layout, np.ones(40, bool), 1)
+        chances = soft.probabilities(seen, mask)
+        weights = np.where(mask, np.exp((soft.values(seen, mask) - soft.values(seen, mask).max()) / temperature), 0)
+        np.testing.assert_allclose(chances, weights / weights.sum(axis=1, keepdims=True), atol=1e-12)
+        np.testing.assert_array_equal(np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=1e-6), best)
+        likely.append((chances * best).sum(axis=1).mean())
+    assert likely[0] < likely[1] < likely[2]
+    assert likely[2] == pytest.approx(1)
+
+
+def test_the_mixture_is_one_of_its_bots_all_game_long() -> None:
+    agent = MixedBot()
+    assert [type(each).__name__ for each in agent.agents] == ["Greedy", "Careful", "Soft"]
+    engine = Engine(parse_variant("sharks-2p-level2"), 300, seed=2)
+    engine.start()
+    engine.observe()
+    decides = engine.choosing()
+    seen, mask = engine.observation[decides], engine.action_mask[decides]
+    agent.reset(engine.layout, np.ones(300, bool), 1)
+    first = agent.act(seen, mask)
+    drawn = agent._drawn.copy()
+    assert np.bincount(drawn.astype(int), minlength=3).min() > 70
+    for number, other in enumerate((load_agent("sharks-greedy"), load_agent("sharks-careful"))):
+        other.reset(engine.layout, np.ones(300, bool), 1)
+        liked = other.probabilities(seen, mask)[np.arange(300), first] > 0
+        assert liked[drawn == number].all()
+        assert not liked.all()
+    agent.reset(engine.layout, np.arange(300) < 100, None)
+    np.testing.assert_array_equal(agent._drawn[100:], drawn[100:])
+    assert (agent._drawn[:100] != drawn[:100]).any()
