@@ -335,6 +335,38 @@ class Doubled(VecEnvWrapper):
         return 2 * seen, *rest  # type: ignore[operator]
 
 
+class Backwards(VecEnvWrapper):
+    """Shows the entries in another order: zeros and ones, as the game does."""
+
+    def reset(self) -> Any:
+        return self.venv.reset()[:, ::-1].copy()  # type: ignore[call-overload]
+
+    def step_wait(self) -> Any:
+        seen, *rest = self.venv.step_wait()
+        return seen[:, ::-1].copy(), *rest  # type: ignore[call-overload]
+
+
+class BackwardsOne(gymnasium.ObservationWrapper):
+    """The same around one game."""
+
+    def observation(self, observation: Any) -> Any:
+        return observation[::-1].copy()
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "DQN", "RecurrentPPO"])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_zeros_and_ones_that_are_not_those_of_the_game_are_refused(normalized: bool, algorithm: str) -> None:
+    many = Backwards(GetBitVecEnv(4, "random", variant=SMALL, seed=1))
+    single = make_vec_env("getbit_env:getbit/GetBit-v0", 4, env_kwargs={"variant": SMALL}, wrapper_class=BackwardsOne)
+    for env, name in ((many, "Backwards"), (single, "BackwardsOne")):
+        model = trained(algorithm, VecNormalize(env) if normalized else env, timesteps=128)
+        with pytest.raises(ValueError, match=f"other observations than the game shows, through {name};"):
+            as_agent(model)
+        if algorithm == "PPO":
+            with pytest.raises(ValueError, match=f"other observations than the game shows, through {name};"):
+                network_of(model)
+
+
 def test_models_that_play_something_else_are_refused() -> None:
     env = GetBitVecEnv(8, "random", variant=SMALL, seed=1)
     with pytest.raises(ValueError, match="other observations than the game shows, through Doubled"):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
@@ -33,13 +34,23 @@ from getbit_env.core.messages import shown
 from getbit_env.core.spec import Layout, Variant
 from getbit_env.game_registry import game_of
 from getbit_env.network import Layers, NetworkAgent
-from getbit_env.policies import TOLERANCE, Answer, Kind, PolicyAgent, RecurrentAgent, different, fitting_options
+from getbit_env.policies import (
+    TOLERANCE,
+    Answer,
+    Kind,
+    PolicyAgent,
+    RecurrentAgent,
+    different,
+    fitting_options,
+    sampled_observations,
+)
+from getbit_env.sb3.vec_env import SingleAgentVecEnv
 from getbit_env.torch_policies import Frozen
 
 OBSERVATION, MASK = "observation", "action_mask"  # keys of the observations of PettingZoo's environments
 PLAYABLE = "PPO, A2C, DQN, MaskablePPO, QRDQN and RecurrentPPO"
 HARMLESS_WRAPPERS = (VecMonitor, VecNormalize, VecCheckNan, VecVideoRecorder)  # VecNormalize is folded in
-CHECKED_OBSERVATIONS = 256
+CHECKED_OBSERVATIONS, FEW_OBSERVATIONS = 256, 16
 
 # What is kept in a file and not needed to play: buffers are made small, and schedules may be code of another version of Python.
 NOT_NEEDED: dict[str, Any] = {"buffer_size": 1, "learning_rate": 0.0, "lr_schedule": lambda _: 0.0, "clip_range": lambda _: 0.0}
@@ -341,12 +352,36 @@ def check_wrappers(env: Any, seen: Any) -> None:
     Raises:
         ValueError: with the wrappers that can be meant.
     """
-    if not is_raw(seen):
-        wrappers = [type(wrapper).__name__ for wrapper in wrappers_of(env) if not isinstance(wrapper, HARMLESS_WRAPPERS)]
+    wrappers = [type(wrapper).__name__ for wrapper in wrappers_of(env) if not isinstance(wrapper, HARMLESS_WRAPPERS)]
+    changed = not is_raw(seen)
+    if not changed and wrappers and isinstance(env.unwrapped, SingleAgentVecEnv):
+        changed = not np.array_equal(_part(seen), env.unwrapped.batch.observation)
+    if not changed and (inner := _observation_wrappers(env)):
+        wrappers = [type(wrapper).__name__ for wrapper in inner]
+        shown_by_game, _ = sampled_observations(layout_of(env))
+        changed = not all(_same(inner, observation) for observation in shown_by_game[:FEW_OBSERVATIONS])
+    if changed:
         raise ValueError(
             f"the model sees other observations than the game shows, through {', '.join(wrappers) or 'a wrapper'}; "
             "of wrappers that change them only VecNormalize can be exported"
         )
+
+
+def _observation_wrappers(env: Any) -> list[Any]:
+    """Gymnasium's wrappers of observations around a single game of a `DummyVecEnv`, the innermost first."""
+    found, one = [], next(iter(getattr(env.unwrapped, "envs", [])), None)
+    while isinstance(one, gymnasium.Wrapper):
+        found += [one] * isinstance(one, gymnasium.ObservationWrapper)
+        one = one.env
+    return found[::-1]
+
+
+def _same(wrappers: list[Any], observation: NDArray[np.float32]) -> bool:
+    """Whether wrappers show an observation as it is, or as a part of a dict."""
+    seen: Any = observation.copy()
+    for wrapper in wrappers:
+        seen = wrapper.observation(seen)
+    return np.array_equal(_part(seen), observation)
 
 
 def _normalization(model: Any, env: Any, given: Any, path: Path | None, name: str) -> VecNormalize | None:
