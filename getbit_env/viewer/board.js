@@ -885,13 +885,13 @@ export function createBoard(root, header) {
 
 // --- the player ------------------------------------------------------------------------------------------------------------------------
 
-const SPEEDS = [0.5, 1, 2, 4, 8];
+const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const ICONS = {
   start: "M5 4v16M20 4L8 12l12 8Z", back: "M17 4L5 12l12 8Z", play: "M6 4l14 8l-14 8Z", pause: "M7 4v16M17 4v16",
   step: "M5 4l10 8l-10 8ZM19 4v16", next: "M4 4l9 8l-9 8ZM12 4l9 8l-9 8Z", end: "M4 4l12 8l-12 8ZM20 4v16",
 };
 
-export function createPlayer(root, film, { keys = true, live = false, forget = false, speed: pace = 1, onSettled = () => {} } = {}) {
+export function createPlayer(root, film, { keys = true, live = false, forget = false, speed: pace = 1, onSettled = () => {}, onPause = () => {} } = {}) {
   // `live`: frames are appended as a game goes on, and are played as they come. `forget`: only the last position is kept.
   const header = { ...film, live, frames: undefined };
   const frames = [...film.frames];
@@ -1017,17 +1017,20 @@ export function createPlayer(root, film, { keys = true, live = false, forget = f
       advance();
     }
     settle();
+    onPause();
   }
 
   function pause() {
     playing = false;
     clock.paused = true;
     settle();
+    onPause();
   }
 
   function step() {
     playing = false;
     clock.paused = true;
+    onPause();
     if (!moving) advance();
     clock.step();
     settle();
