@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -36,7 +37,9 @@ class Client:
     async def play(self, ready: asyncio.Barrier) -> None:
         """Connect, wait for all others, and play one game."""
         origin = f"http://{self.address}"
-        async with connect(f"ws://{self.address}/play", origin=origin, max_size=None, open_timeout=120, ping_interval=None) as socket:  # type: ignore[arg-type]  # an origin is a text
+        async with connect(
+            f"ws://{self.address}/play", origin=origin, max_size=None, open_timeout=120, ping_interval=None
+        ) as socket:  # type: ignore[arg-type]  # an origin is a text
             await self.ask(socket, {"type": "hello", "session": None})
             standing = await self.ask(socket, self.first)
             await ready.wait()
@@ -100,6 +103,15 @@ def memory_of(process: int) -> float:
     return next((int(row.split()[1]) / 1024 for row in status.splitlines() if row.startswith("VmHWM")), 0.0)
 
 
+def processor_time_of(process: int) -> float:
+    """Seconds that a process has computed, where the system tells; else 0."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -114,9 +126,12 @@ def main() -> int:
             assert server.stdout is not None
             address = server.stdout.readline().split("http://")[1].split("/")[0]
             asyncio.run(measure(argparse.Namespace(**{**vars(options), "games": 1, "pause": 0.0}), address))  # compiles
-            for name, figure in asyncio.run(measure(options, address)).items():
+            before = processor_time_of(server.pid)
+            figures = asyncio.run(measure(options, address))
+            used = processor_time_of(server.pid) - before
+            figures |= {"processor a round (ms)": 1000 * used / figures["rounds"], "memory (MB)": memory_of(server.pid)}
+            for name, figure in figures.items():
                 print(f"{name:24}{figure:12.1f}")
-            print(f"{'memory of the server (MB)':24}{memory_of(server.pid):11.1f}")
         finally:
             server.terminate()
     return 0

@@ -761,7 +761,7 @@ class RunBoard extends Board {
     const won = state.places[player] === 1;
     const group = svg("g", { class: `gb-p${player}` });
     group.append(svg("rect", { class: `gb-lane${acts ? " gb-acts" : ""}${won ? " gb-won" : ""}`, x: 6, y: y + 3, width: width - 12, height: row - 6, rx: 14 }));
-    const who = this.called(header.players[player], player, 14);
+    const who = this.called(header.players[player], player, 13);
     const pill = this.narrow ? { x: name, y: y + 7, width: 150, height: 19 } : { x: name, y: y + 16, width: 136, height: 26 };
     group.append(svg("rect", { class: `gb-pill${header.viewer === player ? " gb-mine" : ""}`, ...pill, rx: pill.height / 2 }), text(who, pill.x + pill.width / 2, pill.y + pill.height / 2 + 0.5, this.narrow ? 12.5 : 14, "gb-pilltext"));
     const coins = Math.max(header.coins, entry.coins);

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import sync_playwright
 
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.viewer import film, page, recorder
@@ -29,7 +31,7 @@ WIDE, NARROW = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
         one = driver.chromium.launch(executable_path=CHROMIUM, args=options)
         yield one
@@ -256,7 +258,8 @@ def test_the_whole_page_by_tab_and_enter(served: Served, window: Any) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector(".gb-caption:has-text('Round 1')")
     nameless = page.evaluate(
-        "[...document.querySelectorAll('button, select, input, svg[role=img], section')].filter((node) => !node.closest('[hidden]'))"
+        "[...document.querySelectorAll('button, select, input, svg[role=img], section')]"
+        ".filter((node) => !node.closest('[hidden]'))"
         ".filter((node) => !(node.ariaLabel || node.textContent.trim() || node.labels?.length)).map((node) => node.outerHTML)"
     )
     assert nameless == []
@@ -325,7 +328,7 @@ def test_a_game_that_is_over_is_saved_as_a_page_that_runs_alone(served: Served, 
     assert second.page.evaluate("document.documentElement.getBoundingClientRect().width") > 300
 
 
-# --- the viewer alone ------------------------------------------------------------------------------------------------------------
+# --- the viewer alone ------------------------------------------------------------------------------------------
 
 
 def recorded(variant: str) -> dict[str, Any]:

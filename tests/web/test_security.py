@@ -29,7 +29,7 @@ def served() -> Iterator[Served]:
         yield one
 
 
-# --- hidden cards --------------------------------------------------------------------------------------------------------------
+# --- hidden cards ------------------------------------------------------------------------------------------
 
 PUBLIC = {"limbs", "hand_size", "table_size", "card"}  # of another player's robot in the memory game
 KEYS = {  # of what a client is sent, by kind
@@ -184,7 +184,7 @@ def test_advice_for_a_memory_game_knows_what_the_person_knows() -> None:
     assert told[0] == told[1]
 
 
-# --- messages that are wrong -------------------------------------------------------------------------------------------------------
+# --- messages that are wrong ------------------------------------------------------------------------------------------
 
 NONSENSE: list[Any] = [
     "",
@@ -308,12 +308,15 @@ def test_too_many_messages_get_errors_and_then_the_connection_ends() -> None:
     with Served(limits=replace(UNHURRIED, burst=30, rate=0.001, excess=20)) as served:
         with served.connect() as client:
             client.new("4p", 0, "lowest")
-            told = []
-            with pytest.raises(ConnectionClosed) as closed:
-                for _ in range(200):
+            told: list[str] = []
+            code = 0
+            while not code:
+                try:
                     told.append(client.ask({"type": "variant", "name": "4p"})["type"])
-            assert closed.value.rcvd is not None
-            assert closed.value.rcvd.code == 1008
+                except ConnectionClosed as closed:
+                    assert closed.rcvd is not None
+                    code = closed.rcvd.code
+            assert code == 1008
             assert 20 <= told.count("error") <= 21
             assert told.count("variant") <= 30
             session = client.session
@@ -327,7 +330,7 @@ def test_limits_are_as_the_page_says() -> None:
     assert (limits.message, limits.frame, limits.burst, limits.rate, limits.games) == (4096, 65536, 60, 20, 1000)
 
 
-# --- who may connect -----------------------------------------------------------------------------------------------------------------
+# --- who may connect ------------------------------------------------------------------------------------------
 
 FOREIGN = ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1.evil.example", "http://127.0.0.1", "file://", ""]
 

@@ -264,7 +264,7 @@ def test_agents_of_the_command_line_are_listed_and_play() -> None:
         assert client.standing["failure"] is None
 
 
-# --- exact values ------------------------------------------------------------------------------------------------------------------
+# --- exact values ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variant", ["2p-3c-1l", "3p-1r-3c-1l"])
