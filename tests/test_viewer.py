@@ -203,7 +203,7 @@ def test_other_arguments_are_checked(wrong: dict[str, Any]) -> None:
         film("4p", start, played, **wrong)
 
 
-# --- pages -------------------------------------------------------------------------------------------------------------------------
+# --- pages ----------------------------------------------------------------------------------------
 
 NASTY = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> &amp; \u2028 \U0001f988 \"'"
 

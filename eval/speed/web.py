@@ -1,7 +1,7 @@
 """How many games the server of `getbit play` bears at a time (`docs/play.md`).
 
-    python -m eval.speed.web                        # 500 people who think for a second before each card
-    python -m eval.speed.web --games 500 --pause 0  # and who don't
+    python -m eval.speed.web            # 500 people who think for five seconds before each card
+    python -m eval.speed.web --pause 0  # and who don't
 
 The server runs in a process of its own, as people run it. Every client keeps its connection open from the first to the last game.
 """
@@ -18,8 +18,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from getbit_env.command_line import at_least_one
 
@@ -36,10 +38,10 @@ class Client:
 
     async def play(self, ready: asyncio.Barrier) -> None:
         """Connect, wait for all others, and play one game."""
-        origin = f"http://{self.address}"
+        origin = Origin(f"http://{self.address}")
         async with connect(
             f"ws://{self.address}/play", origin=origin, max_size=None, open_timeout=120, ping_interval=None
-        ) as socket:  # type: ignore[arg-type]  # an origin is a text
+        ) as socket:
             await self.ask(socket, {"type": "hello", "session": None})
             standing = await self.ask(socket, self.first)
             await ready.wait()
@@ -58,16 +60,16 @@ class Client:
                 self.waits.append(time.perf_counter() - begun)
             self.over = True
 
-    async def ask(self, socket: ClientConnection, message: dict[str, object]) -> dict[str, object]:
+    async def ask(self, socket: ClientConnection, message: dict[str, Any]) -> dict[str, Any]:
         """Send, and wait for the answer."""
         await socket.send(json.dumps(message))
         return await self.receive(socket)
 
-    async def receive(self, socket: ClientConnection) -> dict[str, object]:
+    async def receive(self, socket: ClientConnection) -> dict[str, Any]:
         """The next message."""
         text = await socket.recv()
         self.received += len(text)
-        answer: dict[str, object] = json.loads(text)
+        answer: dict[str, Any] = json.loads(text)
         if answer["type"] == "error":
             raise RuntimeError(str(answer["message"]))
         return answer
@@ -118,7 +120,7 @@ def main() -> int:
     parser.add_argument("--games", type=at_least_one, default=500, help="at the same time")
     parser.add_argument("--variant", default="4p", help="of Get Bit!, by its name")
     parser.add_argument("--agent", default="counter", help="in the other seats")
-    parser.add_argument("--pause", type=float, default=1.0, help="seconds before each choice, on average")
+    parser.add_argument("--pause", type=float, default=5.0, help="seconds before each choice, on average")
     options = parser.parse_args()
     command = [sys.executable, "-m", "eval.play", "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:

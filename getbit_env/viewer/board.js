@@ -414,7 +414,7 @@ class LineBoard extends Board {
     const { hand, table, hand_size, table_size, limbs } = state.robots[robot];
     const panel = this.units[robot].panel;
     const place = state.places[player];
-    const who = this.called(name, player, this.narrow ? 14 : place ? 8 : 12);
+    const who = this.called(name, player, this.narrow ? 14 : place ? 8 : 11);
     const parts = [];
     const mine = header.viewer === player;
     const cards = (list, count, kind) => (list ?? Array(count).fill(null)).map((card) => [card, list ? kind : `${kind} gb-down`]);

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from getbit_env.game_registry import find_variant
 from getbit_env.viewer import recorder
 from getbit_env.web.server import FILES, Limits
-from tests.web.client import PATIENCE, UNHURRIED, Served, frames_of
+from tests.web.client import PATIENCE, UNHURRIED, Client, Served, frames_of
 from tests.web.test_server import OwnRoster
 
 
@@ -304,19 +304,20 @@ def test_a_session_that_is_not_known_is_a_new_one(served: Served, session: Any) 
         assert "no game" in client.ask({"type": "again"}, "error")["message"]
 
 
+def flood(client: Client, told: list[str]) -> None:
+    while True:
+        told.append(client.ask({"type": "variant", "name": "4p"})["type"])
+
+
 def test_too_many_messages_get_errors_and_then_the_connection_ends() -> None:
     with Served(limits=replace(UNHURRIED, burst=30, rate=0.001, excess=20)) as served:
         with served.connect() as client:
             client.new("4p", 0, "lowest")
             told: list[str] = []
-            code = 0
-            while not code:
-                try:
-                    told.append(client.ask({"type": "variant", "name": "4p"})["type"])
-                except ConnectionClosed as closed:
-                    assert closed.rcvd is not None
-                    code = closed.rcvd.code
-            assert code == 1008
+            with pytest.raises(ConnectionClosed) as closed:
+                flood(client, told)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1008
             assert 20 <= told.count("error") <= 21
             assert told.count("variant") <= 30
             session = client.session

@@ -98,7 +98,7 @@ const on = {
   advice(message) {
     if (message.number !== standing.choices?.number) return;
     const title = `${message.agent} would play`;
-    $("told").replaceChildren(chart({ chances: message.advice.chances, value: null }, title), html("p", { id: "exact" }, film.solved ? "Exact value: being worked out …" : ""));
+    $("told").replaceChildren(chart({ chances: message.advice.chances, value: null }, title), html("p", { id: "exact" }, film.solved ? "Exact value: being worked out. The first one of a game for four takes some minutes." : ""));
   },
   exact(message) {
     if (message.number !== standing.choices?.number) return;
