@@ -9,3 +9,4 @@ settings.load_profile("same every run")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "clause(*numbers): the clauses of the pages of rules that the test is about, as in 'G4.3'")
+    config.addinivalue_line("markers", "browser: needs Chromium; skipped where it is not installed")

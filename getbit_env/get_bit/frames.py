@@ -80,6 +80,7 @@ class Recorder:
         self._tied: list[int] = []
         self._bitten: int | None = None
         self._over = False
+        self._deciding = list(range(self.variant.players))
         self._events: list[Event] = [{"kind": "start", "text": "The robots are in the water."}]
 
     @property
@@ -89,7 +90,7 @@ class Recorder:
 
     def legal(self, player: int) -> list[int]:
         """The actions of a player who chooses now; none for one who doesn't."""
-        if not self.engine.choosing()[0, player]:
+        if player not in self._deciding:
             return []
         return [int(action) for action in np.flatnonzero(self.engine.action_mask[0, player])]
 
@@ -137,6 +138,7 @@ class Recorder:
         events += self._take_back(line)
         finish = self.engine.outcome.finish[:, 0].tolist()
         self._places = [now or before for now, before in zip(finish, self._places, strict=True)]
+        self._deciding = np.flatnonzero(self.engine.choosing()[0]).tolist()
         if self.engine.outcome.over[0]:
             self._over = True
             events.append(self._end())
@@ -177,7 +179,7 @@ class Recorder:
 
     def deciding(self) -> list[int]:
         """The players who choose now."""
-        return [int(player) for player in np.flatnonzero(self.engine.choosing()[0])]
+        return list(self._deciding)
 
     def choices(self, player: int) -> dict[str, Any] | None:
         """What a player chooses from now, None if it chooses nothing.

@@ -414,7 +414,7 @@ class LineBoard extends Board {
     const { hand, table, hand_size, table_size, limbs } = state.robots[robot];
     const panel = this.units[robot].panel;
     const place = state.places[player];
-    const who = this.called(name, player, this.narrow ? 14 : place ? 8 : 12);
+    const who = this.called(name, player, this.narrow ? 14 : place ? 8 : 11);
     const parts = [];
     const mine = header.viewer === player;
     const cards = (list, count, kind) => (list ?? Array(count).fill(null)).map((card) => [card, list ? kind : `${kind} gb-down`]);
@@ -761,7 +761,7 @@ class RunBoard extends Board {
     const won = state.places[player] === 1;
     const group = svg("g", { class: `gb-p${player}` });
     group.append(svg("rect", { class: `gb-lane${acts ? " gb-acts" : ""}${won ? " gb-won" : ""}`, x: 6, y: y + 3, width: width - 12, height: row - 6, rx: 14 }));
-    const who = this.called(header.players[player], player, 14);
+    const who = this.called(header.players[player], player, 13);
     const pill = this.narrow ? { x: name, y: y + 7, width: 150, height: 19 } : { x: name, y: y + 16, width: 136, height: 26 };
     group.append(svg("rect", { class: `gb-pill${header.viewer === player ? " gb-mine" : ""}`, ...pill, rx: pill.height / 2 }), text(who, pill.x + pill.width / 2, pill.y + pill.height / 2 + 0.5, this.narrow ? 12.5 : 14, "gb-pilltext"));
     const coins = Math.max(header.coins, entry.coins);
@@ -885,13 +885,13 @@ export function createBoard(root, header) {
 
 // --- the player ------------------------------------------------------------------------------------------------------------------------
 
-const SPEEDS = [0.5, 1, 2, 4, 8];
+const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const ICONS = {
   start: "M5 4v16M20 4L8 12l12 8Z", back: "M17 4L5 12l12 8Z", play: "M6 4l14 8l-14 8Z", pause: "M7 4v16M17 4v16",
   step: "M5 4l10 8l-10 8ZM19 4v16", next: "M4 4l9 8l-9 8ZM12 4l9 8l-9 8Z", end: "M4 4l12 8l-12 8ZM20 4v16",
 };
 
-export function createPlayer(root, film, { keys = true, live = false, forget = false, speed: pace = 1, onSettled = () => {} } = {}) {
+export function createPlayer(root, film, { keys = true, live = false, forget = false, speed: pace = 1, onSettled = () => {}, onPause = () => {} } = {}) {
   // `live`: frames are appended as a game goes on, and are played as they come. `forget`: only the last position is kept.
   const header = { ...film, live, frames: undefined };
   const frames = [...film.frames];
@@ -1017,17 +1017,20 @@ export function createPlayer(root, film, { keys = true, live = false, forget = f
       advance();
     }
     settle();
+    onPause();
   }
 
   function pause() {
     playing = false;
     clock.paused = true;
     settle();
+    onPause();
   }
 
   function step() {
     playing = false;
     clock.paused = true;
+    onPause();
     if (!moving) advance();
     clock.step();
     settle();

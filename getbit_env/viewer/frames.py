@@ -122,8 +122,10 @@ def film(
         if notes is not None and number < len(notes) and (thoughts := _thoughts(records, notes[number], viewer)):
             frame["thoughts"] = thoughts
         frames.append(frame)
-        alone = in_turns and (action is None or isinstance(action, int | np.integer))
-        records.play([action] * players if alone else action)
+        alone = in_turns and isinstance(action, int | np.integer)
+        if not alone and not isinstance(action, list | tuple | np.ndarray):
+            raise ValueError(f"entry {number} of actions is a list with an action a player, not {shown(action)}")
+        records.play([action] * players if alone else list(action))
     frames.append(records.frame(viewer))
     described = records.header() | {"viewer": viewer, "agents": None if agents is None else [str(name) for name in agents]}
     return described | ({} if title is None else {"name": str(title)}) | {"frames": frames}

@@ -106,6 +106,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     if not arguments.no_browser:
         webbrowser.open(address)
+    sys.setswitchinterval(0.001)  # messages and agents take turns: a round takes about as long as one turn
     with listening:
         uvicorn.Server(settings(app, limits)).run([listening])
     return 0

@@ -168,7 +168,8 @@ class Table:
             choice: of the person, checked; None if it has none.
 
         Returns:
-            The frame that follows, as the client sees it, as JSON. If an agent fails, `failure` is set, and it is the last frame again.
+            The frame that follows, as the client sees it, as JSON. If an agent fails, `failure` is set, and it is the last frame
+            again.
         """
         actions: list[int | None] = [None] * self.variant.players
         deciding = self.records.deciding()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import random
@@ -14,17 +15,27 @@ from websockets.sync.client import ClientConnection, connect
 
 from getbit_env.web.agents import Roster
 from getbit_env.web.command import listen, settings
-from getbit_env.web.server import GameServer, Limits, make_app
+from getbit_env.web.server import GameServer, Limits, Session, make_app
 
 PATIENCE = 120  # seconds to wait for a message before a test fails
 UNHURRIED = Limits(burst=10**9)  # tests play faster than people
+
+
+class Observed(GameServer):
+    """A server that notes in which loop it runs."""
+
+    loop: asyncio.AbstractEventLoop
+
+    async def connect(self, socket: Any) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().connect(socket)
 
 
 class Served:
     """A server on a port of this machine, and clients of it."""
 
     def __init__(self, roster: Roster | None = None, limits: Limits | None = None, **options: Any) -> None:
-        self.server = GameServer(roster, limits or UNHURRIED)
+        self.server = Observed(roster, limits or UNHURRIED)
         self._socket = listen("127.0.0.1", 0)
         self.port: int = self._socket.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
@@ -44,6 +55,11 @@ class Served:
 
     def connect(self, session: str | None = None) -> Client:
         return Client(self, session)
+
+    def drop(self, session: Session) -> None:
+        """Cut the connection of a session, as a network does."""
+        assert session.socket is not None
+        asyncio.run_coroutine_threadsafe(session.socket.close(1011), self.server.loop).result(PATIENCE)
 
     def open(self, headers: dict[str, str] | None = None, origin: str | None = "") -> Any:
         """A WebSocket for `with`, from the server's own pages unless another origin is given."""

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from getbit_env.game_registry import find_variant
 from getbit_env.viewer import recorder
 from getbit_env.web.server import FILES, Limits
-from tests.web.client import PATIENCE, UNHURRIED, Served, frames_of
+from tests.web.client import PATIENCE, UNHURRIED, Client, Served, frames_of
 from tests.web.test_server import OwnRoster
 
 
@@ -29,7 +29,7 @@ def served() -> Iterator[Served]:
         yield one
 
 
-# --- hidden cards --------------------------------------------------------------------------------------------------------------
+# --- hidden cards ------------------------------------------------------------------------------------------
 
 PUBLIC = {"limbs", "hand_size", "table_size", "card"}  # of another player's robot in the memory game
 KEYS = {  # of what a client is sent, by kind
@@ -184,7 +184,7 @@ def test_advice_for_a_memory_game_knows_what_the_person_knows() -> None:
     assert told[0] == told[1]
 
 
-# --- messages that are wrong -------------------------------------------------------------------------------------------------------
+# --- messages that are wrong ------------------------------------------------------------------------------------------
 
 NONSENSE: list[Any] = [
     "",
@@ -304,14 +304,18 @@ def test_a_session_that_is_not_known_is_a_new_one(served: Served, session: Any) 
         assert "no game" in client.ask({"type": "again"}, "error")["message"]
 
 
+def flood(client: Client, told: list[str]) -> None:
+    while True:
+        told.append(client.ask({"type": "variant", "name": "4p"})["type"])
+
+
 def test_too_many_messages_get_errors_and_then_the_connection_ends() -> None:
     with Served(limits=replace(UNHURRIED, burst=30, rate=0.001, excess=20)) as served:
         with served.connect() as client:
             client.new("4p", 0, "lowest")
-            told = []
+            told: list[str] = []
             with pytest.raises(ConnectionClosed) as closed:
-                for _ in range(200):
-                    told.append(client.ask({"type": "variant", "name": "4p"})["type"])
+                flood(client, told)
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == 1008
             assert 20 <= told.count("error") <= 21
@@ -327,7 +331,7 @@ def test_limits_are_as_the_page_says() -> None:
     assert (limits.message, limits.frame, limits.burst, limits.rate, limits.games) == (4096, 65536, 60, 20, 1000)
 
 
-# --- who may connect -----------------------------------------------------------------------------------------------------------------
+# --- who may connect ------------------------------------------------------------------------------------------
 
 FOREIGN = ["http://evil.example", "null", "https://127.0.0.1:1", "http://127.0.0.1.evil.example", "http://127.0.0.1", "file://", ""]
 

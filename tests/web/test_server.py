@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,7 @@ def test_a_player_who_is_out_sees_the_game_to_its_end(served: Served) -> None:
         assert frames_of(client.texts)[-1]["places"][0] is not None
 
 
-# --- agents ----------------------------------------------------------------------------------------------------------------------
+# --- agents ---------------------------------------------------------------------------------------
 
 
 class Fails:
@@ -264,7 +265,7 @@ def test_agents_of_the_command_line_are_listed_and_play() -> None:
         assert client.standing["failure"] is None
 
 
-# --- exact values ------------------------------------------------------------------------------------------------------------------
+# --- exact values ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variant", ["2p-3c-1l", "3p-1r-3c-1l"])
@@ -293,7 +294,7 @@ def test_memory_games_have_no_exact_value(served: Served) -> None:
         assert not client.ask({"type": "variant", "name": "2p-memory"}, "variant")["solved"]
 
 
-# --- bounds --------------------------------------------------------------------------------------------------------------------------
+# --- bounds ---------------------------------------------------------------------------------------
 
 
 def test_games_are_bounded_and_those_left_alone_make_room() -> None:
@@ -315,13 +316,15 @@ def test_games_are_bounded_and_those_left_alone_make_room() -> None:
 
 
 def test_connections_are_bounded() -> None:
-    with Served(limits=replace(UNHURRIED, connections=2)) as served, served.connect(), served.connect():
-        with pytest.raises(InvalidStatus), served.open():
-            pass
+    two = replace(UNHURRIED, connections=2)
+    with Served(limits=two) as served, served.connect(), served.connect(), pytest.raises(InvalidStatus), served.open():
+        pass
     with Served(limits=replace(UNHURRIED, connections=1)) as served:
         for _ in range(3):  # a connection that ends makes room
             with served.connect() as client:
                 client.new("4p")
+            while served.server.connections:  # the server has yet to see that the client is gone
+                time.sleep(0.01)
 
 
 def test_variants_whose_games_take_for_ever_are_refused(served: Served) -> None:

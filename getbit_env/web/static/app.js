@@ -24,6 +24,7 @@ let wanted = ""; // variant whose agents the form waits for
 let listed = null; // what the server said of the form's variant
 let advisers = null;
 let tries = 0;
+let hold = false; // the choice was made by a button that had the focus: the next one gets it
 let watching = false; // the whole game is shown, once it is over
 
 function read(key) {
@@ -97,7 +98,7 @@ const on = {
   advice(message) {
     if (message.number !== standing.choices?.number) return;
     const title = `${message.agent} would play`;
-    $("told").replaceChildren(chart({ chances: message.advice.chances, value: null }, title), html("p", { id: "exact" }, film.solved ? "Exact value: being worked out …" : ""));
+    $("told").replaceChildren(chart({ chances: message.advice.chances, value: null }, title), html("p", { id: "exact" }, film.solved ? "Exact value: being worked out. The first one of a game for four takes some minutes." : ""));
   },
   exact(message) {
     if (message.number !== standing.choices?.number) return;
@@ -245,7 +246,7 @@ function showGame(message) {
   $("title").textContent = `${film.title} ${film.variant}`;
   document.title = $("title").textContent;
   $("rules").textContent = RULES[film.game] ?? "";
-  player = createPlayer($("player"), { ...film, frames: message.frames }, { live: true, forget: !message.open, speed, onSettled: settle });
+  player = createPlayer($("player"), { ...film, frames: message.frames }, { live: true, forget: !message.open, speed, onSettled: settle, onPause: showChoices });
   if (advisers?.name !== film.variant) send({ type: "variant", name: film.variant });
   else fillAdvisers(advisers);
   settle();
@@ -259,7 +260,6 @@ function settle() {
 function showChoices() {
   const { choices, over, failure } = standing;
   const section = $("choices");
-  const focused = section.contains(document.activeElement) || document.activeElement === document.body;
   const mine = film && film.viewer !== null;
   $("over").hidden = !(over && settled);
   $("advice").hidden = !(choices && settled);
@@ -267,11 +267,15 @@ function showChoices() {
   section.setAttribute("class", mine ? `gb-p${film.viewer}` : "");
   if (!mine || over || watching) return section.replaceChildren();
   if (!choices || !settled) {
-    const text = !choices ? "The others are playing." : "";
+    const text = player && !player.playing ? "Paused: Space goes on, the full stop takes one step." : choices ? "" : "The others are playing.";
     return section.replaceChildren(html("p", {}, text));
   }
   section.replaceChildren(...(choices.kind === "cards" ? hands(choices) : deeds(choices)));
-  if (focused) section.querySelector("button:not(:disabled)")?.focus({ preventScroll: true });
+  if (hold && !sent) {
+    const next = section.querySelector(`[data-robot="${picked.length}"]`) ?? section.querySelector("button:not(:disabled)");
+    next?.focus({ preventScroll: true });
+    hold = false;
+  }
   return undefined;
 }
 
@@ -290,15 +294,18 @@ function hands(choices) {
 
 function pick(i, card) {
   if (sent || !standing.choices) return;
+  keepFocus();
   picked[i] = card;
   const { robots, number } = standing.choices;
   const chosen = robots.map((_, robot) => picked[robot]);
   if (chosen.every((value) => value !== undefined)) {
     choose(number, chosen.reduce((action, value) => action * film.cards + value - 1, 0));
-  } else {
-    showChoices();
-    $("choices").querySelector(`[data-robot="${chosen.findIndex((value) => value === undefined)}"]`)?.focus({ preventScroll: true });
-  }
+  } else showChoices();
+}
+
+function keepFocus() {
+  // Who goes through the buttons by Tab goes on from there; who clicks or types has Space for the pause.
+  hold = $("choices").contains(document.activeElement) && document.activeElement.matches(":focus-visible");
 }
 
 function deeds(choices) {
@@ -308,11 +315,11 @@ function deeds(choices) {
 }
 
 function choose(number, action) {
+  if (!hold) keepFocus();
   sent = true;
   picked = [];
   say("");
   showChoices();
-  player?.clock.resume();
   send({ type: "play", number, action });
 }
 
