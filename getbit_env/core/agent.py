@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -57,6 +58,17 @@ class Agent(Protocol):
         Returns:
             `[B]`, a legal action a row.
         """
+
+
+def described(agent: Any) -> str:
+    """An agent as the call that makes it, as far as its attributes tell: `MonteCarlo(playouts=200)`."""
+    within = getattr(agent, "agent", None)
+    arguments = []
+    for name in inspect.signature(type(agent)).parameters:
+        value = getattr(agent, name, getattr(within, name, None))
+        if value is not None:
+            arguments.append(f"{name}={value!r}")
+    return f"{type(agent).__name__}({', '.join(arguments)})"
 
 
 def name_of(agent: Agent) -> str:
