@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from agents import AGENTS
 from getbit_env.agent_registry import shipped_agents
+from getbit_env.command_line import no_bar
 from getbit_env.core.escaping import for_markdown, for_markdown_code
 from getbit_env.core.files import write_text
 from getbit_env.exact import Positions, exploitability
@@ -103,7 +104,7 @@ def promote(run: Path, name: str, starts: int) -> Path:
     config = json.loads((run / "config.json").read_text())
     others = agent.variant.players - 1
     results = {}
-    for bot in tqdm(game_of(agent.variant).bots, file=sys.stderr):
+    for bot in tqdm(game_of(agent.variant).bots, file=sys.stderr, disable=no_bar()):
         results[bot] = play_match([agent, *[bot] * others], agent.variant, starts=starts, seed=config["config"]["seed"] + 2)
     folder = ROOT / name
     folder.mkdir(exist_ok=True)

@@ -144,6 +144,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.ben
     options = made.parse_args(arguments)
     if options.leaderboard and (options.agents or options.seeds_of):
         made.error("--leaderboard takes all bots and shipped agents; give no AGENT and no --seeds-of with it")
+    if options.leaderboard and not leaderboard.FOLDER.is_dir():
+        made.error(f"--leaderboard writes into {leaderboard.FOLDER}, which only a checkout has")
     if not options.leaderboard and not options.agents:
         made.error("name an AGENT, or give --leaderboard")
     if len(set(options.agents)) < len(options.agents):

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from getbit_env.command_line import command_parser
+from getbit_env.command_line import command_parser, no_bar
 from getbit_env.core.provenance import provenance
 from getbit_env.exact import Positions, exploitability
 from getbit_env.match import play_match
@@ -127,7 +127,7 @@ def measure(threads: int, rounds: int) -> dict[str, Any]:
     for turn in turns.values():
         turn()  # compiles what is not compiled yet
     rates: dict[str, dict[str, list[float]]] = {name: {"all": [], "collecting": [], "updating": []} for name in turns}
-    for _ in tqdm(range(rounds), desc=f"{threads} threads", file=sys.stderr):
+    for _ in tqdm(range(rounds), desc=f"{threads} threads", file=sys.stderr, disable=no_bar()):
         for name, turn in turns.items():
             taken = [turn() for _ in range(3 if name == OURS else 1)]  # which makes the turns about as long
             samples, collecting, updating = (sum(figures) for figures in zip(*taken, strict=True))

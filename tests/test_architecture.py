@@ -27,6 +27,8 @@ PARTS: dict[str, set[str]] = {
     "version": set(),
     "exact": {"core", "get_bit", "version"},
     "generic": {"core", "version"},
+    "terminal": {"core", "generic", "version"},
+    "commands": {"core", *GAMES, "exact", "generic", "terminal", "version"},
 }
 FACES = {  # modules that say of one game what generic code says of all
     "getbit_env": {*GAMES, "generic", "exact"},  # what users import
@@ -37,6 +39,8 @@ FACES = {  # modules that say of one game what generic code says of all
     **{f"getbit_env.sb3.{game}": {game} for game in GAMES},
     "getbit_env.sb3": set(GAMES),
     "getbit_env.sb3.exact_gain": {"get_bit", "exact"},  # exact gains are of Get Bit!
+    "getbit_env.__main__": {"commands"},
+    **{f"getbit_env.terminal.{game}": {game} for game in GAMES},
 }
 
 

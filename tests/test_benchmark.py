@@ -349,6 +349,16 @@ def test_the_command_refuses(arguments: list[str], message: str, capsys: pytest.
     assert message in capsys.readouterr().err
 
 
+def test_the_leaderboard_is_for_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(leaderboard, "FOLDER", tmp_path / "docs")
+    with pytest.raises(SystemExit):
+        command.main(["--leaderboard"])
+    assert "which only a checkout has" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_unknown_agent_is_refused_before_anything_is_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["lowest", "lowset", "--output", str(tmp_path / "out")]) == 2
     assert "did you mean 'lowest'" in capsys.readouterr().err

@@ -194,6 +194,23 @@ def test_an_abbreviation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unrecognized arguments: --star 24" in capsys.readouterr().err
 
 
+# --- bars --------------------------------------------------------------------------------------------------------------------
+
+
+def bars_in_files(text: str) -> list[int]:
+    """The lines of a source in which a bar is made that shows where standard error is a file."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and ast.unparse(node.func) == "tqdm"]
+    never = [call.lineno for call in calls if not any(word.arg == "disable" for word in call.keywords)]
+    return [line for line in never if "no_bar()" not in text]
+
+
+def test_files_hold_no_bars() -> None:
+    for package in ("getbit_env", "agents", "train", "eval"):
+        for path in (ROOT / package).rglob("*.py"):
+            assert bars_in_files(path.read_text(encoding="utf-8")) == [], path
+    assert bars_in_files("from tqdm import tqdm\nfor _ in tqdm(range(3)): pass") == [2]
+
+
 # --- lists -------------------------------------------------------------------------------------------------------------------
 
 

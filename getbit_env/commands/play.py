@@ -10,10 +10,11 @@ import argparse
 import secrets
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from getbit_env.command_line import add_variant_arguments, command_parser, variant_of
-from getbit_env.commands import load
 from getbit_env.terminal.faces import face_of
 from getbit_env.terminal.loops import Game
 from getbit_env.terminal.screen import LeftError, Screen
@@ -52,7 +53,9 @@ def main(arguments: Sequence[str], prog: str) -> int:
     """Run the command; returns its exit code."""
     parser = make_parser(prog)
     if "--terminal" not in arguments and not {"-h", "--help"} & {*arguments}:
-        code: int = load("web.command").main(arguments)
+        if find_spec("getbit_env.web") is None:
+            parser.error("the page for the browser is not in this installation; --terminal plays here")
+        code: int = import_module("getbit_env.web.command").main(arguments)
         return code
     options = parser.parse_args(arguments)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -139,6 +140,17 @@ class SeatPlayer(Agent):
         if not 0 <= action < len(mask) or not mask[action]:
             raise ValueError(f"{name_of(self)} played {action}; legal are {np.flatnonzero(mask).tolist()}")
         return action
+
+
+def described(agent: Any) -> str:
+    """An agent as the call that makes it, as far as its attributes tell: `MonteCarlo(playouts=200)`."""
+    within = getattr(agent, "agent", None)
+    arguments = []
+    for name in inspect.signature(type(agent)).parameters:
+        value = getattr(agent, name, getattr(within, name, None))
+        if value is not None:
+            arguments.append(f"{name}={value!r}")
+    return f"{type(agent).__name__}({', '.join(arguments)})"
 
 
 def name_of(agent: Agent) -> str:

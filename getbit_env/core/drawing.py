@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Callable
@@ -107,6 +108,18 @@ def picture_array(picture: Callable[[Any, Any], Any], scene: Any) -> NDArray[np.
     """
     pygame = import_pygame()
     return np.ascontiguousarray(pygame.surfarray.array3d(picture(pygame, scene)).swapaxes(0, 1))
+
+
+def picture_png(picture: Callable[[Any, Any], Any], scene: Any) -> bytes:
+    """A scene as a PNG file; `picture` is as for `Canvas`.
+
+    Raises:
+        ImportError: pygame is not installed.
+    """
+    pygame = import_pygame()
+    file = io.BytesIO()
+    pygame.image.save(picture(pygame, scene), file, "scene.png")
+    return file.getvalue()
 
 
 def save_surface(surface: Any, path: str | os.PathLike[str]) -> None:

@@ -86,6 +86,21 @@ class GameEnv(Rendered):
         }
         self._action_spaces = {agent: spaces.Discrete(actions) for agent in self._names}
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.variant}: {self._where()}>"
+
+    def _is_begun(self) -> bool:
+        return self._played is not None
+
+    def _where(self) -> str:
+        """Where the game stands, in a few words."""
+        if self._played is None:
+            return "before the first reset()"
+        steps = f"{len(self._played)} step{'s' * (len(self._played) != 1)}"
+        ended = {agent for told in ("terminations", "truncations") for agent, is_so in getattr(self, told, {}).items() if is_so}
+        live = [agent for agent in self._agents if agent not in ended]
+        return f"{steps}, {', '.join(live)} play" if live else f"over after {steps}"
+
     @property
     def possible_agents(self) -> list[str]:
         """All agents, in order of their seats."""
@@ -245,6 +260,14 @@ class TurnBased:
 
 class OrderEnforcedEnv(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """PettingZoo's `OrderEnforcingWrapper` for environments that can be restored, and in which a failed call changes nothing."""
+
+    def __repr__(self) -> str:
+        return repr(self.env)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        shown: str = self.env._repr_html_()
+        return shown
 
     @property
     def max_cycles(self) -> int | None:

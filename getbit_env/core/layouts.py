@@ -65,6 +65,16 @@ class BlockLayout:
         self.block_fields, self.block = _place(block_fields, 0)
         self.game_fields, self.size = _place(game_fields, self.block * blocks)
 
+    def __repr__(self) -> str:
+        block = ", ".join(f"{field.name} {field.size}" for field in self.block_fields.values())
+        game = "".join(f", {field.name} {field.size}" for field in self.game_fields.values())
+        of = f" of {self.variant}" if hasattr(self, "variant") else ""
+        return f"<{type(self).__name__}{of}: {self.size} entries, {self._blocks} x ({block}){game}>"
+
+    def _repr_markdown_(self) -> str:
+        """What notebooks show."""
+        return f"{self!r}\n\n{self.table()}"
+
     def blocks(self, observation: NDArray[T]) -> NDArray[T]:
         """The blocks of observations: `[..., size]` -> view `[..., blocks, block]`."""
         return observation[..., : self.block * self._blocks].reshape(*observation.shape[:-1], self._blocks, self.block)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import sys
+from collections.abc import Iterable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.drawing import Canvas
+from getbit_env.core.drawing import Canvas, picture_png
 
 
 class Rendered:
@@ -52,6 +56,13 @@ class Rendered:
             self._canvas = Canvas(self.render_mode, self.metadata["render_fps"], self.title, rendering.picture)
         return self._canvas.draw(scene)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the position as a picture, or as text where pygame is not installed."""
+        if not self._is_begun():
+            return as_text(repr(self))
+        rendering = import_module(self.rendering)
+        return as_html(rendering, rendering.scene_from_snapshot(self.snapshot(), self.variant))
+
     def close(self) -> None:
         """Close the window, if there is one."""
         if self._canvas is not None:
@@ -61,11 +72,40 @@ class Rendered:
     def _check_begun(self, call: str) -> None:
         """Refuse a call before the first reset, where an environment needs one."""
 
+    def _is_begun(self) -> bool:
+        """Whether there is a position to show."""
+        return True
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_canvas": None}  # a window is neither copied nor pickled
 
     def __str__(self) -> str:
         return f"{self.metadata['name']}({self.variant})"
+
+
+def as_html(rendering: Any, scene: Any) -> str:
+    """A scene for notebooks: a picture, with the text for whoever can't see it; the text alone where pygame is not installed.
+
+    Args:
+        rendering: the module that draws it, with `ansi` and `picture`.
+        scene: what there is to see.
+    """
+    text = rendering.ansi(scene)
+    if find_spec("pygame") is None:
+        return as_text(text)
+    picture = base64.b64encode(picture_png(rendering.picture, scene)).decode("ascii")
+    return f'<img src="data:image/png;base64,{picture}" alt="{html.escape(text)}" style="max-width: 100%">'
+
+
+def as_html_strip(rendering: Any, scenes: Iterable[Any]) -> str:
+    """Scenes for notebooks, one below the other, in a box that scrolls."""
+    shown = "\n".join(as_html(rendering, scene) for scene in scenes)
+    return f'<div style="max-height: 30em; overflow: auto">{shown}</div>'
+
+
+def as_text(text: str) -> str:
+    """A text for notebooks, with its columns."""
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 _ASCII = str.maketrans({"●": "#", "○": "."})

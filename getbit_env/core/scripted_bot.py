@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import pick, probabilities_of
-from getbit_env.core.agent import Agent, SeatPlayer
+from getbit_env.core.agent import Agent, SeatPlayer, described
 from getbit_env.core.compiled import kernel
 from getbit_env.core.sampling import sample
 from getbit_env.core.streams import RowStreams, random_bits
@@ -69,6 +69,9 @@ class RowBot(SeatPlayer):
 
     def __init__(self) -> None:
         self._streams: RowStreams | None = None
+
+    def __repr__(self) -> str:
+        return described(self)
 
     def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`.

@@ -108,6 +108,9 @@ class BestResponse(PositionAgent):
         self.positions, self.answer, self.against = positions, answer, against
         self.name = f"best response to {against}"
 
+    def __repr__(self) -> str:
+        return f"<BestResponse to {self.against} in {self.positions.variant}>"
+
     def positions_of(self, variant: Variant) -> Positions:
         """See `PositionAgent`."""
         if variant != self.positions.variant:
@@ -210,6 +213,10 @@ class Equilibrium(PositionAgent):
         self._strategies: Strategies | ManyPlayerSolution | None = (
             Strategies(solution) if isinstance(solution, TwoPlayerSolution) else solution
         )
+
+    def __repr__(self) -> str:
+        of = f" of {self._given.positions.variant}" if self._given is not None else ", of whatever is solved"
+        return f"<Equilibrium{of}>"
 
     def check_layout(self, layout: Layout) -> None:
         """See `getbit_env.core.agent.Agent`.

@@ -602,6 +602,14 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
     def __str__(self) -> str:
         return str(self.env)
 
+    def __repr__(self) -> str:
+        next_ = f", {self.agent_selection} is next" if self._agents and self._observations else ""
+        return f"<{type(self).__name__} within {self.env!r}{next_}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return self.env._repr_html_()
+
     def _begin(self, observations: dict[str, Observation], infos: Infos) -> None:
         self._observations, self.infos, self._agents, self._chosen = observations, infos, self.env.agents, {}
         self.rewards, self._cumulative_rewards = dict.fromkeys(self._agents, 0.0), dict.fromkeys(self._agents, 0.0)

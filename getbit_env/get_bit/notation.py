@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from getbit_env.core.messages import shown
+from getbit_env.core.rendering import as_html_strip
 from getbit_env.get_bit.rules import Games, Outcome, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant, parse_variant
 
@@ -39,6 +40,12 @@ class Game(NamedTuple):
     variant: Variant
     line: list[int]  # robots of the starting line, front to back
     cards: list[list[int]]  # a list a round: the card of each robot, 0 for a robot that is out
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: every position."""
+        from getbit_env.get_bit import rendering
+
+        return as_html_strip(rendering, rendering.scenes(self))
 
 
 class Step(NamedTuple):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env import ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper
 
-from getbit_env.core.agent import Agent, SeatPlayer, name_of
+from getbit_env.core.agent import Agent, SeatPlayer, described, name_of
 from getbit_env.core.compiled import kernel
 from getbit_env.core.messages import shown
 from getbit_env.core.scripted_bot import check_game
@@ -152,6 +152,9 @@ class PerfectRecall(SeatPlayer):
         self.options: Options = getattr(agent, "options", None) or Options()
         self.deterministic: bool = getattr(agent, "deterministic", False)
         self._recall: Recall | None = None
+
+    def __repr__(self) -> str:
+        return described(self)
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`.

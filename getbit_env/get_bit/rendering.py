@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -39,6 +40,7 @@ from getbit_env.core.drawing import (
     mix,
     save_surface,
 )
+from getbit_env.core.rendering import as_html
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import Game, cards_of, replay, robot_name
 from getbit_env.get_bit.variants import HALF_LIMBS, LIMBS, Variant
@@ -90,6 +92,10 @@ class Scene(NamedTuple):
             return f"{name} is bitten and out"
         unit = "half limb" if self.variant.limbs == HALF_LIMBS else "limb"
         return f"{name} is bitten, has {left} {unit}{'s' * (left != 1)} left, and swims to the front"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return as_html(sys.modules[__name__], self)
 
 
 def scene_from_snapshot(snapshot: Mapping[str, Any], variant: Variant) -> Scene:

@@ -50,7 +50,7 @@ class Reward(StrEnum):
     PLACEMENT = "placement"  # linear from +1 for the winner to -1 for the last
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Variant:
     """One variant of the game. `standard_variant` makes those of the rulebooks, `parse_variant` reads a name.
 
@@ -165,6 +165,9 @@ class Variant:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"parse_variant({self.name!r})"
 
     def reward_of_finish(self, reward: str) -> NDArray[np.float64]:
         """What each finishing place pays: `[players + 1]` float64, entry 0 (undecided) is 0."""

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from getbit_env.core.messages import shown
+from getbit_env.core.rendering import as_html_strip
 from getbit_env.sharks_are_wild.engine import check_deal
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
@@ -85,6 +86,12 @@ class Game(NamedTuple):
     cards: list[int]  # the deal: all kinds, from the top
     first: int  # who began
     actions: list[int]  # one a decision
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: every position."""
+        from getbit_env.sharks_are_wild import rendering
+
+        return as_html_strip(rendering, rendering.scenes(self))
 
 
 class Step(NamedTuple):

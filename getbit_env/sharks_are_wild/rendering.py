@@ -7,6 +7,7 @@ when the first `Canvas` is made: importing this module does not need it.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from getbit_env.core.drawing import (
     mix,
     save_surface,
 )
+from getbit_env.core.rendering import as_html
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.notation import (
     ENDS,
@@ -88,6 +90,10 @@ class Scene(NamedTuple):
     def actor(self) -> int:
         """The player who decides next."""
         return self.grab[0] if self.grab is not None and self.stage == BLOCK else self.player
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return as_html(sys.modules[__name__], self)
 
 
 def scene_from_snapshot(snapshot: Mapping[str, Any], variant: Variant) -> Scene:

@@ -32,7 +32,7 @@ class Reward(StrEnum):
     WIN = "win"  # +1 to the winner, -1/(players-1) to every other player, nothing if the game is a draw
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Variant:
     """One variant of the game. `standard_variant` makes those of the rulebook, `parse_variant` reads a name.
 
@@ -146,6 +146,9 @@ class Variant:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"parse_variant({self.name!r})"
 
     def reward_of_finish(self, reward: str = Reward.WIN) -> NDArray[np.float64]:
         """What each finishing place pays: `[players + 1]` float64, entry 0 (a draw, or undecided) is 0.

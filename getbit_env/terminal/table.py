@@ -136,7 +136,8 @@ class Table:
         self._view = _View(self.game, variant)
         self._rendering = import_module(self.game.rendering)
         self.actions: list[dict[int, int]] = []
-        self._seed, self._start = 0, None
+        self._seed = 0
+        self._start: Mapping[str, Any] | None = None
 
     def begin(self, seed: int, start: Mapping[str, Any] | None = None) -> None:
         """Begin a game: the same seed, start and choices give the same game."""

@@ -34,7 +34,7 @@ def make_package(folder: Path) -> Path:
     """A package with `core.compiled`, `core.streams` and one more kernel that calls it."""
     package = folder / "getbit_env"
     (package / "core").mkdir(parents=True)
-    for file in ("compiled.py", "streams.py"):
+    for file in ("compiled.py", "first_use.py", "streams.py"):
         (package / "core" / file).write_text((ROOT / "getbit_env" / "core" / file).read_text())
     for init in (package, package / "core"):
         (init / "__init__.py").touch()
@@ -42,10 +42,10 @@ def make_package(folder: Path) -> Path:
     return package
 
 
-def call(folder: Path, caller: str = "getbit_env.caller", before: str = "", **environment: str) -> Printed:
+def run(folder: Path, caller: str, before: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Call the kernel in a new process."""
     inherited = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", before + CALL.replace("CALLER", caller)],
         cwd=folder,
         env={**inherited, "PYTHONPATH": str(folder), **environment},
@@ -53,9 +53,20 @@ def call(folder: Path, caller: str = "getbit_env.caller", before: str = "", **en
         text=True,
         check=False,
     )
+
+
+def call(folder: Path, caller: str = "getbit_env.caller", before: str = "", **environment: str) -> Printed:
+    """What a new process prints that calls the kernel."""
+    done = run(folder, caller, before, environment)
     assert done.returncode == 0, done.stderr
     value, hits = done.stdout.split()
     return Printed(value, hits, [line for line in done.stderr.splitlines() if "Warning:" in line])
+
+
+def told(folder: Path, **environment: str) -> list[str]:
+    """The lines in which a new process that calls the kernel says that it compiles."""
+    said = run(folder, "getbit_env.caller", "", environment).stderr
+    return [line for line in said.splitlines() if line.startswith("getbit-env: compiling")]
 
 
 def test_an_edit_of_the_rules_reaches_kernels_that_call_them(tmp_path: Path) -> None:
@@ -123,3 +134,50 @@ def test_no_place_for_files_is_one_warning(tmp_path: Path) -> None:
     kept = call(tmp_path, **nowhere, NUMBA_CACHE_DIR=str(tmp_path / "kept"))
     assert kept == (done.value, "0", [])
     assert call(tmp_path, **nowhere, NUMBA_CACHE_DIR=str(tmp_path / "kept")) == (done.value, "1", [])
+
+
+# --- what the user is told ---------------------------------------------------------------------------------------------------
+
+
+def test_the_first_process_says_once_that_it_compiles_and_where_it_keeps_it(tmp_path: Path) -> None:
+    package = make_package(tmp_path)
+    (line,) = told(tmp_path)  # it compiles two kernels
+    assert "`getbit warm-up`" in line
+    assert "GETBIT_ENV_QUIET=1" in line
+    assert str(package) in line
+    assert told(tmp_path) == [], "nothing is left to compile"
+    kept = tmp_path / "kept"
+    (line,) = told(tmp_path, NUMBA_CACHE_DIR=str(kept))
+    assert f"in {kept}." in line
+
+
+@pytest.mark.parametrize(("value", "lines"), [("1", 0), ("yes", 0), ("0", 1), ("", 1)])
+def test_the_line_can_be_hidden(tmp_path: Path, value: str, lines: int) -> None:
+    make_package(tmp_path)
+    assert len(told(tmp_path, GETBIT_ENV_QUIET=value)) == lines
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_workers_say_nothing(tmp_path: Path, method: str) -> None:
+    make_package(tmp_path)
+    for folder in ("getbit_env", "getbit_env/core"):
+        (tmp_path / folder / "__pycache__").touch()  # so that they could warn, too
+    (tmp_path / "job.py").write_text(
+        "import multiprocessing, numpy\n"
+        "def job(_):\n"
+        "    from getbit_env.caller import call\n"
+        "    return call(numpy.uint64(1), numpy.uint64(2))\n"
+        "if __name__ == '__main__':\n"
+        f"    with multiprocessing.get_context({method!r}).Pool(2) as pool: print(len(set(pool.map(job, range(4)))))\n"
+    )
+    for place in ({"NUMBA_CACHE_DIR": str(tmp_path / "kept")}, {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/cache"}):
+        inherited = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+        done = subprocess.run(
+            [sys.executable, "job.py"],
+            cwd=tmp_path,
+            env={**inherited, "PYTHONPATH": str(tmp_path), **place},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout, done.stderr) == ("1\n", "")
