@@ -331,9 +331,9 @@ def _leaks(leaks: Sequence[Leaks], unknown: Mapping[tuple[str, str], str], profi
     parts = []
     if leaks:
         parts.append(
-            "<p><strong>Exact.</strong> A cell is the value that the agent's choices in this situation lose in a game against its "
-            "own kind, if its player goes on with best responses. It counts how often the situation is met, so that the cells sum to "
-            "the gain of a best response. Numbers are thousandths.</p>"
+            "<p><strong>Exact.</strong> A cell is what the agent's choices in this situation lose of the value of a game against "
+            "its own kind, if its player goes on with best responses. It counts how often the situation is met. So the cells "
+            "sum to the gain of a best response. Numbers are thousandths.</p>"
         )
     blocks = []
     for one in leaks:
