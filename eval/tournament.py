@@ -15,11 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from getbit_env.command_line import add_variant_arguments, at_least_one, command_parser, interruptible, need, no_bar, variant_of
-=======
-from getbit_env.command_line import add_variant_arguments, at_least_one, at_least_zero, interruptible, need, no_bar, variant_of
->>>>>>> 0140649 (Wrong arguments of matches, tournaments, comparisons and batches are named; an output that can't be made is one line)
+from getbit_env.command_line import add_variant_arguments, at_least_one, at_least_zero, command_parser, interruptible, need, no_bar, variant_of
 from getbit_env.core.files import InUseError, write_whole
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_game, game_ids

@@ -36,6 +36,7 @@ FACES = {  # modules that say of one game what generic code says of all
     "getbit_env.best_responses": {"get_bit", "exact"},  # `best-response:` before the name of an agent
     "getbit_env.benchmark.tasks": {"get_bit", "exact"},  # its protocol names the tasks that are judged exactly
     "getbit_env.web.advice": {"get_bit", "exact"},  # the exact values of positions
+    "getbit_env.report.leaks": {"get_bit", "exact"},  # only there is it known what an agent loses where
     **{f"getbit_env.sb3.{game}": {game} for game in GAMES},
     "getbit_env.sb3": set(GAMES),
     "getbit_env.sb3.exact_gain": {"get_bit", "exact"},  # exact gains are of Get Bit!

@@ -40,9 +40,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page_of_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    play_tournament(
-        ["highest", "a_name_that_is_much_too_long_for_a_cell" * 2], "4p", own=_long(), starts=24, path=folder / "t.json"
-    )
+    play_tournament(["highest", LONG], "4p", own={LONG: load_agent("lowest")}, starts=24, path=folder / "t.json")
     play_match(["random", "highest"], "2p", starts=4, record=folder / "games", record_games=1)
     play_match(["sharks-greedy", "sharks-random"], "sharks-2p-level2", starts=4, record=folder / "games", record_games=1)
     file = folder / "report.html"

@@ -244,12 +244,9 @@ def play_match(
     if len(line_up) != chosen.players:
         raise ValueError(f"{chosen} has {chosen.players} players, the line-up {len(line_up)}")
     check_settings(starts, seed, time_limit)
-<<<<<<< HEAD
-    recorded = recorded_games(record, record_games)
-=======
     if pool is not None and not isinstance(pool, Executor):
         raise TypeError(f"pool is an Executor of concurrent.futures, or None, not {shown(pool)}")
->>>>>>> 0140649 (Wrong arguments of matches, tournaments, comparisons and batches are named; an output that can't be made is one line)
+    recorded = recorded_games(record, record_games)
     own = tuple((agents or {}).items())
     seats = tuple(text_of(one) if isinstance(one, os.PathLike) else one for one in line_up)
     seated = LineUp(seats, own, chosen, seed, starts, chosen_reward(game_of(chosen), reward), time_limit, recorded)

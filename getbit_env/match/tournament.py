@@ -30,18 +30,12 @@ from getbit_env.match.runner import (
     STARTS,
     ForfeitError,
     MatchResult,
-<<<<<<< HEAD
-    check_settings,
-    chosen_reward,
-    play_match,
-    recorded_games,
-=======
     check_agents_given,
     check_own,
     check_settings,
     chosen_reward,
     play_match,
->>>>>>> 0140649 (Wrong arguments of matches, tournaments, comparisons and batches are named; an output that can't be made is one line)
+    recorded_games,
 )
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__

@@ -63,9 +63,10 @@ class Board:
     @property
     def close(self) -> bool:
         """Whether the intervals of the first two overlap."""
-        first, second = (row.win for row in self.rows[:2])
-        if first is None or second is None:
+        wins = [row.win for row in self.rows[:2] if row.win is not None]
+        if len(wins) < 2:
             return False
+        first, second = wins
         low = first.mean if first.low is None else first.low
         high = second.mean if second.high is None else second.high
         return low <= high

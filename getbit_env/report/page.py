@@ -180,14 +180,19 @@ def _board(board: Board) -> str:
         columns.append(("rating", lambda row: f"<td>{NONE if row.rating is None else number(row.rating, 1)}</td>"))
     told, shown = "", _note("Nobody has numbers.")
     if numbered and numbered[0].win is not None:
-        near = f", but its interval overlaps that of {numbered[1].agent}: these games do not tell which is better"
-        told = _finding(f"{numbered[0].agent} wins most, {numbered[0].win.mean:.0%} of its games{near if board.close else ''}.")
+        told = _finding(f"{numbered[0].agent} wins most, {numbered[0].win.mean:.0%} of its games{_but_close(board)}.")
         rows = [[row_head(row.agent), *(cell(row) for _, cell in columns)] for row in numbered]
         shown = table(["agent", *(head for head, _ in columns)], rows, f"leaderboard of {board.title}")
     lost = [f"<li><strong>{said(row.agent)}</strong>: {_reason(row.reason)}</li>" for row in board.rows if row.win is None]
     without = f"<details><summary>{len(lost)} without numbers</summary><ul>{''.join(lost)}</ul></details>" if lost else ""
     caption = f'<p class="quiet">{said(board.source)}. Equal share {number(board.share)}.</p>'
     return "\n".join([f"<h3>{said(board.title)}</h3>", told, caption, shown, without])
+
+
+def _but_close(board: Board) -> str:
+    return (
+        f", but its interval overlaps that of {board.rows[1].agent}: these games do not tell which is better" if board.close else ""
+    )
 
 
 def _reason(reason: str) -> str:
