@@ -59,8 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 write_mp4(replay, options.mp4, options.seconds)
             if not wrote:
                 wrote = [open_in_browser(text)]
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         made.error(str(error))
+    except OSError as error:
+        made.error(f"{error.filename or 'a file'} can't be read or written: {error.strerror or error}")
     except KeyboardInterrupt:
         sys.stderr.write("broken off\n")
         return 130

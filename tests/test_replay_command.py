@@ -98,10 +98,10 @@ def test_what_is_not_installed_is_named_before_the_work(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.json"], "nowhere.json"),
+        (["nowhere.json"], "nowhere.json can't be read or written: No such file"),
         (["{damaged}"], "the replay says length 3 at its end"),
         ([str(FILE), "--seconds", "nan"], "--seconds is 0.02 to 60, not nan"),
-        ([str(FILE), "--html", "{damaged}/x.html"], "x.html"),
+        ([str(FILE), "--html", "{damaged}/x.html"], "damaged.replay.json can't be read or written: File exists"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
