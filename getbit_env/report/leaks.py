@@ -15,6 +15,7 @@ from getbit_env.core.habits import ordinal
 from getbit_env.core.spec import Variant
 from getbit_env.exact import Positions, as_face_up, exploitability, exploiting_line
 from getbit_env.exact.best_response import Exploitability, require_markov_policy
+from getbit_env.exact.positions import silent
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import variants as get_bit
 from getbit_env.get_bit.engine import Engine
@@ -79,8 +80,8 @@ def leaks_of(name: str, agent: Agent, variant: Variant | str, threads: int = 1, 
     if face_up.name not in JUDGED:
         raise ValueError(f"a report judges {' and '.join(JUDGED)} exactly, not {face_up}")
     require_markov_policy(judged, face_up, name)
-    kwargs = {} if progress is None else {"progress": progress}
-    result = exploitability(judged, _positions(face_up, threads), name=name, threads=threads, **kwargs)
+    positions = _positions(face_up, threads)
+    result = exploitability(judged, positions, name=name, threads=threads, progress=progress or silent)
     return by_situation(result, judged, chosen)
 
 
@@ -112,7 +113,7 @@ def by_situation(result: Exploitability, agent: Agent, plays_in: get_bit.Variant
         where = row[p, there], limbs - column[p, there]
         np.add.at(loss, where, result.reach[met[there]] * result.leak[met[there], p] / players)
         np.add.at(reach, where, result.reach[met[there]] / players)
-    used = reach.any(axis=0)
+    used: NDArray[np.bool_] = np.any(reach > 0, axis=0)
     return Leaks(
         result.name,
         (plays_in or variant).name,

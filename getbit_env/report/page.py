@@ -351,25 +351,30 @@ def _leaks(leaks: Sequence[Leaks], unknown: Mapping[tuple[str, str], str], profi
         blocks.append(_block(f"{one.agent} in {one.variant}", _finding(text), known, shown, wide=len(one.columns) > WIDE))
     parts.append(_blocks(blocks))
     exact = {(one.agent, one.variant) for one in leaks}
-    counted = [(one, habit) for one in profiles for habit in one.habits if habit.name == BITES]
-    counted = [(one, habit) for one, habit in counted if (one.agent, one.variant) not in exact]
+    counted = [
+        (profile, habit)
+        for profile in profiles
+        for habit in profile.habits
+        if habit.name == BITES and (profile.agent, profile.variant) not in exact
+    ]
     if counted:
         parts.append(
             "<p><strong>From games.</strong> These agents were not judged exactly. A cell is how many limbs the agent loses there "
             "in a game of this report. It shows where it is hurt, not whether another card would have been better.</p>"
         )
     blocks = []
-    for one, habit in counted:
-        rate = habit.counts[..., 1] / one.games
+    for profile, habit in counted:
+        name = f"{profile.agent} in {profile.variant}"
+        rate = habit.counts[..., 1] / profile.games
         seen = habit.counts.sum(axis=2).astype(np.float64)
         shown = heat_table(habit.rows, habit.columns, rate, seen, 2, habit.row_name, "a game", LEAST_SEEN - 1)
-        why = unknown.get((one.agent, one.variant), "")
-        reason = f'<p class="quiet">{said(f"Not judged exactly: {why}")[:400]}</p>' if why else ""
-        blocks.append(_block(f"{one.agent} in {one.variant}: limbs lost a game", reason, shown))
+        why = unknown.get((profile.agent, profile.variant), "")[:300]
+        reason = f'<p class="quiet">{said(f"Not judged exactly: {why}")}</p>' if why else ""
+        blocks.append(_block(f"{name}: limbs lost a game", reason, shown))
     parts.append(_blocks(blocks))
-    told = {(one.agent, one.variant) for one, _ in counted}
+    told = {(profile.agent, profile.variant) for profile, _ in counted}
     rows = [
-        [row_head(f"{agent} in {variant}"), f"<td>{said(why)[:300]}</td>"]
+        [row_head(f"{agent} in {variant}"), f"<td>{said(why[:300])}</td>"]
         for (agent, variant), why in unknown.items()
         if (agent, variant) not in told
     ]
