@@ -14,7 +14,7 @@ import pytest
 
 from eval.report import main
 from getbit_env.agent_registry import load_agent
-from getbit_env.benchmark import play_task
+from getbit_env.benchmark import over_seeds, play_task
 from getbit_env.core.habits import ordinal
 from getbit_env.exact import Positions, exploitability
 from getbit_env.get_bit.variants import parse_variant
@@ -153,6 +153,22 @@ def test_leaderboards_show_the_numbers_of_the_files(page: str, sources: Path) ->
             assert cells[5] == row.against
         means = [row.win.mean for row in board.rows if row.win]
         assert means == sorted(means, reverse=True)
+
+
+def test_a_recipe_has_a_row_over_its_seeds(sources: Path, tmp_path: Path) -> None:
+    found = read_sources([sources / "benchmark"])
+    row = over_seeds("my recipe", found.results)
+    data = json.loads((sources / "benchmark" / "both.json").read_text(encoding="utf-8"))
+    (tmp_path / "seeds.json").write_text(json.dumps({**data, "seeds": [row.to_dict()]}), encoding="utf-8")
+    again = read_sources([tmp_path / "seeds.json"])
+    assert again.seeds == [("quick", row)]
+    (board,) = boards_of_results(again.results, again.seeds)
+    mine = next(one for one in board.rows if one.agent == "my recipe, 2 seeds")
+    assert row.win is not None
+    assert row.worst is not None
+    assert (mine.win, mine.worst, mine.against) == (row.win, row.worst.value, row.worst.table)
+    assert row.win.mean == pytest.approx(np.mean([one.win.mean for one in found.results if one.win]))
+    assert len(board.rows) == 3
 
 
 def test_a_board_of_a_tournament_is_the_mean_of_its_tables(sources: Path) -> None:

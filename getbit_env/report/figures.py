@@ -8,7 +8,7 @@ from typing import Any
 
 from getbit_env.benchmark.card import cite
 from getbit_env.benchmark.protocol import BUDGETS
-from getbit_env.benchmark.results import Kind, Status, TaskResult, mean_of
+from getbit_env.benchmark.results import Kind, SeedsRow, Status, TaskResult, mean_of
 from getbit_env.game_registry import find_variant
 from getbit_env.match.ratings import rate
 from getbit_env.match.statistics import Estimate
@@ -104,9 +104,19 @@ class CrossTable:
         return max(found, key=lambda one: one[2], default=None)
 
 
-def boards_of_results(results: Sequence[TaskResult]) -> list[Board]:
-    """A leaderboard for each task and budget of the benchmark."""
-    return [_board(task, budget, group) for (task, budget), group in _groups(results).items()]
+def boards_of_results(results: Sequence[TaskResult], seeds: Sequence[tuple[str, SeedsRow]] = ()) -> list[Board]:
+    """A leaderboard for each task and budget of the benchmark. A recipe has a row over its seeds beside theirs."""
+    boards = []
+    for (task, budget), group in _groups(results).items():
+        rows = [row for of_budget, row in seeds if (of_budget, row.task) == (budget, task)]
+        boards.append(_board(task, budget, group, rows))
+    return boards
+
+
+def _row_of_seeds(one: SeedsRow) -> Row:
+    worst = (one.worst.value, one.worst.table) if one.worst else (None, "")
+    gain = f"{one.gain.mean:.4f}" if one.gain else ""
+    return Row(f"{one.recipe}, {len(one.seeds)} seeds", one.win, one.payoff, *worst, one.mixed_win, gain, reason=one.reason)
 
 
 def _groups(results: Sequence[TaskResult]) -> dict[tuple[str, str], list[TaskResult]]:
@@ -116,8 +126,8 @@ def _groups(results: Sequence[TaskResult]) -> dict[tuple[str, str], list[TaskRes
     return groups
 
 
-def _board(task: str, budget: str, results: Sequence[TaskResult]) -> Board:
-    rows = []
+def _board(task: str, budget: str, results: Sequence[TaskResult], seeds: Sequence[SeedsRow]) -> Board:
+    rows = [_row_of_seeds(one) for one in seeds]
     for one in results:
         if one.win is None:
             rows.append(Row(one.agent, None, reason=one.reason or str(one.status)))

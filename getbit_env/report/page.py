@@ -150,7 +150,9 @@ def _summary(sources: Sources, profiles: Sequence[Profile], leaks: Sequence[Leak
 
 
 def _leaderboard(sources: Sources) -> str:
-    boards = boards_of_results(sources.results) + [board_of_tournament(file, one) for file, one in sources.tournaments]
+    boards = boards_of_results(sources.results, sources.seeds) + [
+        board_of_tournament(file, one) for file, one in sources.tournaments
+    ]
     if not boards:
         return _note(
             "No results of a benchmark or a tournament were given: python -m eval.benchmark and eval.tournament make them."
@@ -158,7 +160,8 @@ def _leaderboard(sources: Sources) -> str:
     head = (
         "<p>A row is an agent; the first wins most. It has one seat, another player has all others: the wins are means over those "
         "players. The dashed tick is the equal share. <em>Worst</em> is the table at which it wins least. <em>Gain</em> is what a "
-        "best response wins more than its share against the agent; ≥ is a lower bound.</p>"
+        "best response wins more than its share against the agent; ≥ is a lower bound. A row over training seeds has an "
+        "interval over them.</p>"
     )
     return head + "\n".join(map(_board, boards))
 

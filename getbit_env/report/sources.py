@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from getbit_env.agent_registry import text_of
-from getbit_env.benchmark.results import Status, TaskResult
+from getbit_env.benchmark.results import Over, SeedsRow, Status, TaskResult
 from getbit_env.game_registry import find_variant
 from getbit_env.match.runner import MatchResult
 from getbit_env.match.statistics import Estimate
@@ -66,6 +66,7 @@ class Sources:
 
     Attributes:
         results: of benchmarks, each agent and task once.
+        seeds: rows over the training seeds of a recipe, with their budget.
         tournaments: with the file of each.
         runs: training runs.
         replays: recorded games.
@@ -73,6 +74,7 @@ class Sources:
     """
 
     results: list[TaskResult] = field(default_factory=list)
+    seeds: list[tuple[str, SeedsRow]] = field(default_factory=list)
     tournaments: list[tuple[str, TournamentResult]] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     replays: list[Replay] = field(default_factory=list)
@@ -167,7 +169,10 @@ def _read_file(file: Path, found: Sources, quiet: bool = False) -> None:
         if "matches" in data:
             found.tournaments.append((str(file), _tournament(data)))
         elif "results" in data and "protocol" in data:
-            found.results += [_task(one) for one in data["results"]]
+            results = [_task(one) for one in data["results"]]
+            rows = [(_text(data["budget"]), _seeds(row)) for row in data.get("seeds", ())]
+            found.results += results
+            found.seeds += rows
         elif "task" in data and "tables" in data:
             found.results.append(_task(data))
         elif data.get("format") == "getbit-replay":
@@ -198,6 +203,16 @@ def _task(data: dict[str, Any]) -> TaskResult:
         if value is not None:
             _number(value)
     return result
+
+
+def _seeds(data: dict[str, Any]) -> SeedsRow:
+    """A row over seeds, as `SeedsRow.to_dict` gave it."""
+    win, payoff, mixed, gain = (Estimate(*data[name]) if data[name] else None for name in ("win", "payoff", "mixed_win", "gain"))
+    worst = Over(_text(data["worst"][0]), Estimate(*data["worst"][1])) if data["worst"] else None
+    _estimates(win, payoff, mixed, gain, worst.value if worst else None)
+    find_variant(_text(data["task"]))
+    seeds = tuple(_text(seed) for seed in data["seeds"])
+    return SeedsRow(data["task"], _text(data["recipe"]), seeds, _text(data["reason"]), win, payoff, worst, mixed, gain)
 
 
 def _tournament(data: dict[str, Any]) -> TournamentResult:
