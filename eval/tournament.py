@@ -15,7 +15,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from getbit_env.command_line import add_variant_arguments, at_least_one, at_least_zero, command_parser, interruptible, need, no_bar, variant_of
+from getbit_env.command_line import (
+    add_variant_arguments,
+    at_least_one,
+    at_least_zero,
+    command_parser,
+    interruptible,
+    need,
+    no_bar,
+    variant_of,
+)
 from getbit_env.core.files import InUseError, write_whole
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_game, game_ids
