@@ -25,6 +25,7 @@ class Row:
         payoff: likewise.
         worst: wins at the table at which it wins least.
         against: who plays there.
+        held_out: mean over the tables of bots that are held out of the recipes.
         mixed: wins at mixed tables.
         gain: of a best response, in words: exact, at least, or unknown.
         rating: OpenSkill's, of tournaments.
@@ -36,6 +37,7 @@ class Row:
     payoff: Estimate | None = None
     worst: Estimate | None = None
     against: str = ""
+    held_out: Estimate | None = None
     mixed: Estimate | None = None
     gain: str = ""
     rating: float | None = None
@@ -114,9 +116,18 @@ def boards_of_results(results: Sequence[TaskResult], seeds: Sequence[tuple[str, 
 
 
 def _row_of_seeds(one: SeedsRow) -> Row:
-    worst = (one.worst.value, one.worst.table) if one.worst else (None, "")
     gain = f"{one.gain.mean:.4f}" if one.gain else ""
-    return Row(f"{one.recipe}, {len(one.seeds)} seeds", one.win, one.payoff, *worst, one.mixed_win, gain, reason=one.reason)
+    return Row(
+        f"{one.recipe}, {len(one.seeds)} seeds",
+        one.win,
+        one.payoff,
+        one.worst.value if one.worst else None,
+        one.worst.table if one.worst else "",
+        one.held_out_win,
+        one.mixed_win,
+        gain,
+        reason=one.reason,
+    )
 
 
 def _groups(results: Sequence[TaskResult]) -> dict[tuple[str, str], list[TaskResult]]:
@@ -139,6 +150,7 @@ def _board(task: str, budget: str, results: Sequence[TaskResult], seeds: Sequenc
                 one.payoff,
                 one.worst.value if one.worst else None,
                 one.worst.table if one.worst else "",
+                one.held_out_win,
                 one.mixed_win,
                 _gain(one),
             )
@@ -178,7 +190,7 @@ def board_of_tournament(source: str, result: TournamentResult) -> Board:
                 mean_of([payoff for _, _, payoff in played]),
                 worst,
                 against,
-                mean_of(mixed) if mixed else None,
+                mixed=mean_of(mixed) if mixed else None,
                 rating=ratings.get(name),
             )
         )

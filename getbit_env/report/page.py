@@ -175,6 +175,8 @@ def _board(board: Board) -> str:
         ("worst", lambda row: interval(row.worst)),
         ("against", lambda row: f"<td>{said(row.against)}</td>"),
     ]
+    if any(row.held_out for row in numbered):
+        columns.append(("held out", lambda row: interval(row.held_out)))
     if any(row.mixed for row in numbered):
         columns.append(("mixed tables", lambda row: interval(row.mixed)))
     if any(row.gain for row in numbered):

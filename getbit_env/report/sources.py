@@ -207,12 +207,16 @@ def _task(data: dict[str, Any]) -> TaskResult:
 
 def _seeds(data: dict[str, Any]) -> SeedsRow:
     """A row over seeds, as `SeedsRow.to_dict` gave it."""
-    win, payoff, mixed, gain = (Estimate(*data[name]) if data[name] else None for name in ("win", "payoff", "mixed_win", "gain"))
-    worst = Over(_text(data["worst"][0]), Estimate(*data["worst"][1])) if data["worst"] else None
-    _estimates(win, payoff, mixed, gain, worst.value if worst else None)
+    win, payoff, held_out, mixed, gain = (
+        Estimate(*data[name]) if data[name] else None for name in ("win", "payoff", "held_out_win", "mixed_win", "gain")
+    )
+    worst, worst_held_out = (
+        Over(_text(data[name][0]), Estimate(*data[name][1])) if data[name] else None for name in ("worst", "held_out_worst")
+    )
+    _estimates(win, payoff, held_out, mixed, gain, *(one.value for one in (worst, worst_held_out) if one))
     find_variant(_text(data["task"]))
-    seeds = tuple(_text(seed) for seed in data["seeds"])
-    return SeedsRow(data["task"], _text(data["recipe"]), seeds, _text(data["reason"]), win, payoff, worst, mixed, gain)
+    seeds, reason = tuple(_text(seed) for seed in data["seeds"]), _text(data["reason"])
+    return SeedsRow(data["task"], _text(data["recipe"]), seeds, reason, win, payoff, worst, held_out, worst_held_out, mixed, gain)
 
 
 def _tournament(data: dict[str, Any]) -> TournamentResult:

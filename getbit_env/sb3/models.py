@@ -180,7 +180,8 @@ class Shown:
 
     def __init__(self, policy: Any, normalize: VecNormalize | None) -> None:
         space: Any = policy.observation_space
-        self._parts = {key: part.shape[0] for key, part in space.spaces.items()} if isinstance(space, spaces.Dict) else None
+        parts: Any = space.spaces if isinstance(space, spaces.Dict) else None
+        self._parts = None if parts is None else {key: part.shape[0] for key, part in parts.items()}
         self._made: list[Any] | None = None  # of zeros and of ones
         if normalize is not None:
             self._made = []
