@@ -229,8 +229,18 @@ class TurnBased:
             RuntimeError: the environment was never reset, or the game is over.
         """
         self._check_playing("last")
-        last: tuple[Any, float, bool, bool, dict[str, Any]] = super().last(observe)  # type: ignore[misc]  # of AECEnv
-        return last
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
+
+    def observe(self, agent: str) -> Any:
+        """What an agent sees now."""
+        raise NotImplementedError
 
     def _check_begun(self, call: str) -> None:
         raise NotImplementedError

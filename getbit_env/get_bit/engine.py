@@ -172,7 +172,8 @@ class Engine:
             ValueError: a line is not an order of the robots, or an array is of another kind. No game has begun then.
         """
         begin = self._all if begin is None else begin
-        check_array("begin", begin, (self.size,), np.uint8)
+        if begin is not self._all and begin is not self.outcome.over:  # ours fit, and a single game has no time to lose
+            check_array("begin", begin, (self.size,), np.uint8)
         if starts is None:
             begin_games(self._plan, begin, self.size)
             return
@@ -225,8 +226,10 @@ class Engine:
         Raises:
             ValueError: it is another kind of array.
         """
-        show = self._to_all if show is None else show
-        check_array("show", show, (self.size,), np.uint8)
+        if show is None:
+            show = self._to_all
+        else:
+            check_array("show", show, (self.size,), np.uint8)
         if self.size == 1:
             one_game(self._plan, self.actions, show, False)
         else:

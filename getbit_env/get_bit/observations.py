@@ -227,6 +227,7 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
                 before = left
 
 
+_NONE, _CHOOSING = int(Show.NONE), int(Show.CHOOSING)  # a member of an enum costs kernels more than a number
 GAMES_PER_PASS = 256  # games that one pass observes: their words stay in the first-level cache
 BITS = np.uint64(1) << np.arange(64, dtype=np.uint64)  # entry i: bit i alone
 
@@ -363,7 +364,7 @@ def _choose(view: View, games: Games, show: NDArray[np.uint8], work: Observation
         for w in range(count):
             seen = work.seen[viewer * count + w, :n]
             for g in range(n):
-                seen[g] &= choosing[g] | (np.uint64(0) - np.uint64(show[g] != Show.CHOOSING))
+                seen[g] &= choosing[g] | (np.uint64(0) - np.uint64(show[g] != _CHOOSING))
         if each == 1:
             hand = games.hand[viewer, start:stop]
             for g in range(n):
@@ -437,7 +438,7 @@ def _spread(
     """Write the words to where they belong, a number for each bit."""
     count, size, width = view.words, view.first_round + 1, view.places * view.block
     for g in range(start, stop):
-        if show[g] == Show.NONE:
+        if show[g] == _NONE:
             continue
         for w in range(count):
             entries = width if w < count - 1 else size - w * width
@@ -450,14 +451,14 @@ def _spread(
     for m in range(0, masks.shape[1], run):
         entries = min(run, masks.shape[1] - m)
         for g in range(start, stop):
-            if show[g] == Show.NONE:
+            if show[g] == _NONE:
                 continue
             word, mask = np.int64(work.legal[m // run, g - start]), masks[g, m:]
             for i in range(entries):
                 mask[i] = (word >> i) & 1
     if view.history >= 0:
         for g in range(start, stop):
-            if show[g] == Show.NONE:
+            if show[g] == _NONE:
                 continue
             for viewer in range(view.players):
                 row = observation[g, viewer]

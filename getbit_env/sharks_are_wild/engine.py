@@ -39,6 +39,9 @@ class Deal(NamedTuple):
     stream: int | None = None  # key of the game's random stream from here on; None: that which it has
 
 
+_INT64 = np.dtype(np.int64)
+
+
 class Engine:
     """A batch of G games of one variant, played in place, a decision at a time.
 
@@ -171,7 +174,8 @@ class Engine:
         """
         if self.size != 1:
             raise ValueError(f"step is for a batch of one game, this one has {self.size}: play, then observe")
-        check_array("actions", actions, self.actions.shape, np.integer)
+        if actions.__class__ is not np.ndarray or actions.shape != self.actions.shape or actions.dtype != _INT64:
+            check_array("actions", actions, self.actions.shape, np.integer)
         self.actions[:] = actions
         batch = _Batch(
             games=self.state,

@@ -23,7 +23,7 @@ from getbit_env.core.snapshots import check_origin, check_position, read_count, 
 from getbit_env.sharks_are_wild.engine import Deal, Engine, check_deal
 from getbit_env.sharks_are_wild.notation import ENDS, LETTERS, cards_text, parse_cards, pile_of, run_of
 from getbit_env.sharks_are_wild.observations import Layout, Options
-from getbit_env.sharks_are_wild.rules import BLOCK, DRAW, OVER, STOLEN, actor
+from getbit_env.sharks_are_wild.rules import BLOCK, DRAW, STOLEN, actor
 from getbit_env.sharks_are_wild.variants import ID, Reward, Variant, parse_variant
 
 STAGES = ("draw", "play", "block", "over", "stolen")
@@ -82,7 +82,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         # Rewards are taken from here and not from the engine, whose float32 makes them sum to something else than zero.
         self._pays: list[float] = variant.reward_of_finish(Reward.WIN).tolist()
         self._all_seen = False  # all rows of the engine's observation are up to date, not only that of the player who decides
-        self._cut_off = False
+        self._cut_off = self._ended = False  # `_ended`: also while agents are still to step with None
         self._skip_agent_selection = None
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
@@ -157,7 +157,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         """
         self._check_begun("observe")
         p = self._seat(agent)
-        if self._engine.state.stage[0] == OVER or agent != self.agent_selection:
+        if self._ended or agent != self.agent_selection:
             self._see_all()
         return {"observation": self._engine.observation[0, p].copy(), "action_mask": self._mask(p)}
 
@@ -246,11 +246,6 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         again.max_cycles, again.render_mode, again._refuse_illegal = self.max_cycles, self.render_mode, self._refuse_illegal
         self._become(again)
 
-    @property
-    def _ended(self) -> bool:
-        """The game is over, even if agents are still to step with None."""
-        return self._cut_off or bool(self._engine.state.stage[0] == OVER)
-
     def _begin(self, seed: int | None, deal: Deal | None) -> None:
         engine = self._engine
         if seed is not None:
@@ -258,7 +253,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         engine.start(starts=None if deal is None else [deal])
         cards = "".join(LETTERS[kind] for kind in engine.state.draw[0][::-1])
         self._start = {"cards": cards, "first": int(engine.state.player[0]), "drawn": int(engine.counters[0])}
-        self._played, self._all_seen, self._cut_off = [], False, False
+        self._played, self._all_seen, self._cut_off, self._ended = [], False, False, False
         self._replaced = [False] * self.variant.players
         self._see_all()
         self._agents = self._names[:]
@@ -284,6 +279,7 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
 
     def _end(self) -> None:
         """All agents end together; the first to step with None is the one after the agent that decided last."""
+        self._ended = True
         self._see_all()
         finish: list[int] = self._engine.outcome.finish[:, 0].tolist()
         cut_off = self._cut_off or bool(self._engine.truncated[0])

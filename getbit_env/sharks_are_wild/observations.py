@@ -161,6 +161,9 @@ def _padded(starts: list[int]) -> tuple[int, ...]:
     return (*starts, *[starts[-1]] * (KINDS + 1 - len(starts)))
 
 
+_NONE, _ALL = int(Show.NONE), int(Show.ALL)  # a member of an enum costs kernels more than a number
+
+
 @kernel
 def _more_than(out: NDArray[np.float32], at: int, number: int, entries: int) -> None:
     """Write a number as entries "more than j"."""
@@ -243,11 +246,11 @@ def observe(
         stop: the one after the last.
     """
     for g in range(start, stop):
-        if show[g] == Show.NONE:
+        if show[g] == _NONE:
             continue
         decides = actor(games, g) if games.stage[g] != OVER else -1
         for viewer in range(view.players):
-            if show[g] == Show.ALL or viewer == decides:
+            if show[g] == _ALL or viewer == decides:
                 _see(view, games, g, viewer, observation[g, viewer])
             else:
                 observation[g, viewer] = 0
