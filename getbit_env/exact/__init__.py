@@ -2,6 +2,7 @@
 
 from getbit_env.exact.agents import BestResponse, Equilibrium
 from getbit_env.exact.best_response import AgentError, Exploitability, as_face_up, exploitability, exploiting_line
+from getbit_env.exact.evaluation import Evaluation, GameGraph, evaluate, gain_of
 from getbit_env.exact.many_players import ManyPlayerSolution
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.solving import solved
@@ -12,7 +13,9 @@ __all__ = [
     "AgentError",
     "BestResponse",
     "Equilibrium",
+    "Evaluation",
     "Exploitability",
+    "GameGraph",
     "ManyPlayerSolution",
     "NotSolvedError",
     "Positions",
@@ -20,7 +23,9 @@ __all__ = [
     "TwoPlayerSolution",
     "as_face_up",
     "cache_folder",
+    "evaluate",
     "exploitability",
     "exploiting_line",
+    "gain_of",
     "solved",
 ]

@@ -1,0 +1,123 @@
+"""A policy evaluated in every position at once, against plain recursion and against the exploitability that plays all rounds again."""
+
+import numpy as np
+import pytest
+
+from getbit_env.exact.best_response import AgentError, exploitability
+from getbit_env.exact.evaluation import GameGraph, evaluate, gain_of
+from getbit_env.exact.positions import Positions
+from getbit_env.get_bit.bots import BOTS
+from getbit_env.get_bit.variants import parse_variant
+from tests.exact.brute_force import Whim, after, begin, joint_choices, policy_of
+from tests.exact.test_best_response import LINES, NAMES
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def graph(request):
+    return GameGraph(Positions(parse_variant(request.param)))
+
+
+def some_policy(graph, seed=0):
+    weights = np.random.default_rng(seed).exponential(size=graph.legal.shape) * graph.legal
+    return weights / np.maximum(weights.sum(axis=2, keepdims=True), 1e-300)
+
+
+@pytest.mark.parametrize("agent", [Whim, BOTS["counter"]])
+def test_values_are_those_of_exploitability(graph, agent):
+    told = exploitability(agent(), graph.positions)
+    found = evaluate(agent(), graph)
+    assert np.abs(found.best_values - told.values).max() < 1e-12
+    assert np.abs(found.values - told.own_values).max() < 1e-12
+    assert found.gain == pytest.approx(told.gain, abs=1e-12)
+    assert found.nash_conv == pytest.approx(told.nash_conv, abs=1e-12)
+    assert gain_of(graph.policy_of(agent()), graph) == pytest.approx((told.gain, told.nash_conv), abs=1e-12)
+
+
+def test_the_value_of_an_action_is_that_of_the_policy_that_plays_it(graph):
+    policy = some_policy(graph)
+    found = evaluate(policy, graph)
+    rng = np.random.default_rng(1)
+    for number in rng.integers(graph.positions.count, size=12):
+        role = rng.choice(np.flatnonzero(graph.legal[number].any(axis=1)))
+        for action in np.flatnonzero(graph.legal[number, role]):
+            changed = policy.copy()
+            changed[number, role] = np.arange(policy.shape[2]) == action
+            assert evaluate(changed, graph).values[number, role] == pytest.approx(found.action_values[number, role, action], abs=1e-12)
+    mean = (policy * found.action_values).sum(axis=2)
+    alive = graph.legal.any(axis=2)
+    assert np.abs(mean - found.values[:-1])[alive].max() < 1e-12
+    assert (found.action_values[alive][~graph.legal[alive]] == 0).all()
+
+
+def test_positions_are_met_as_often_as_plain_recursion_says(graph):
+    positions = graph.positions
+    variant, found = positions.variant, evaluate(Whim(), graph)
+    policy = policy_of(Whim(), variant)
+    reach, by_others = np.zeros(positions.waves), np.zeros(positions.waves)
+    starts = LINES[variant.players]
+    stack = [(begin(variant, line), 0, 1 / len(starts), np.full(variant.players, 1 / len(starts))) for line in starts]
+    while stack:
+        table, wave, chance, others = stack.pop()
+        if table.over:
+            continue
+        reach[wave] += chance
+        by_others[wave] += others.sum()
+        mixed = [policy(table, p) if any(table.robots[r].owner == p for r in table.line) else {(): 1.0} for p in range(table.players)]
+        for joint in joint_choices(table):
+            each = np.array([mixed[p][cards] for p, cards in enumerate(joint)])
+            rest = np.array([np.delete(each, p).prod() for p in range(table.players)])
+            if wave < 2:  # so that the recursion ends in this life
+                stack.append((after(table, joint), wave + 1, chance * each.prod(), others * rest))
+    for wave in range(min(3, positions.waves)):
+        part = slice(positions.first[wave], positions.first[wave + 1])
+        assert found.reach[part].sum() == pytest.approx(reach[wave], abs=1e-9)
+        assert found.reach_by_others[part].sum() == pytest.approx(by_others[wave], abs=1e-9)
+    assert found.reach[-1] == pytest.approx(1, abs=1e-9)  # every game ends
+
+
+def test_a_better_policy_gains_what_its_advantages_say(graph):
+    """The performance difference lemma, which ties values of actions to reach."""
+    policy, other = some_policy(graph), some_policy(graph, seed=1)
+    old, new = evaluate(policy, graph), evaluate(other, graph)
+    starts = graph.positions.starts
+    advantage = ((other - policy) * old.action_values).sum(axis=2)
+    own_changes = np.where(np.arange(policy.shape[1])[:, None] == 0, other, policy)  # role 0 alone, in every position
+    changed = evaluate(own_changes, graph)
+    last = slice(graph.positions.first[-2], graph.positions.first[-1])  # in a last round nothing follows but the end
+    assert np.abs((changed.values[:-1][last, 0] - old.values[:-1][last, 0]) - advantage[last, 0]).max() < 1e-12
+    assert (new.best_values[starts] >= new.values[starts] - 1e-12).all()
+
+
+def test_no_result_depends_on_the_number_of_threads():
+    positions = Positions(parse_variant("4p-4c-2l"))
+    one, two = GameGraph(positions), GameGraph(positions, threads=2)
+    policy = some_policy(one)
+    for a, b in zip(one.go_back(policy), two.go_back(policy), strict=True):
+        assert (a == b).all()
+    assert one.edges == two.edges > positions.count
+    assert (one.legal == two.legal).all()
+
+
+def test_what_is_no_policy_is_refused(graph):
+    policy = some_policy(graph)
+    with pytest.raises(ValueError, match=r"is an array \(\d+, \d, \d+\), not \(2, 2\)"):
+        evaluate(np.ones((2, 2)), graph)
+    with pytest.raises(ValueError, match="sums to 0.5"):
+        evaluate(policy / 2, graph)
+    with pytest.raises(ValueError, match="chances of legal actions"):
+        evaluate(-policy, graph)
+    with pytest.raises(ValueError, match="chances of legal actions"):
+        evaluate(np.full_like(policy, 1 / policy.shape[2]), graph)
+    with pytest.raises(TypeError, match="graph is a GameGraph"):
+        evaluate(policy, graph.positions)
+    with pytest.raises(TypeError, match="positions are"):
+        GameGraph("4p")
+    with pytest.raises(ValueError, match="threads is at least 1"):
+        GameGraph(graph.positions, threads=0)
+    with pytest.raises(AgentError, match="distribution"):
+        evaluate(Half(), graph)
+
+
+class Half(Whim):
+    def probabilities(self, observation, action_mask):
+        return super().probabilities(observation, action_mask) / 2
