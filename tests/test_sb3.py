@@ -474,22 +474,26 @@ class Failing(Marked):
 
 def test_win_rates_are_not_those_of_the_games_that_end_first(tmp_path: Path) -> None:
     """Of seven players many are out, and have lost, before the first one has won: what ends first is lost."""
-    env = GetBitVecEnv(128, "random", variant="7p-half", seed=1)
+    games, rounds = 256, 44
+    env = GetBitVecEnv(games, "random", variant="7p-half", seed=1)
     pool = OpponentPool(tmp_path, opponent_groups=2, latest_share=0.5, bot_share=0.5, bots=["random"])
-    model = model_of(env, n_steps=24, learning_rate=0.0)
-    win = play_match([network_of(model), *["random"] * 6], "7p-half", starts=600)["learner"].win
-    told = list[dict[str, list[float]]]()
-    for _ in range(6):
-        model.learn(128 * 24, callback=pool, reset_num_timesteps=False)
-        told.append({name: list(wins) for name, wins in pool.results.items()})
-        assert len(pool.lengths) == sum(map(len, pool.results.values()))
-    assert not told[0], "episodes have ended by now, all of them lost"
-    assert not told[1], "long games of the first rollout still go on"
-    complete = [wins for rollout in told for wins in rollout.values()]
-    assert complete
+    model = model_of(env, n_steps=rounds, learning_rate=0.0)
+    win = play_match([network_of(model), *["random"] * 6], "7p-half", starts=600)["learner"].win.mean
+    pool.init_callback(model)
+    pool.seat_opponents()  # as the recipe does: the games of the first rollout all begin at once, against these
+    told = list[list[float]]()
+    for _ in range(4):
+        model.learn(games * rounds, callback=pool, reset_num_timesteps=False)
+        told.append([one for wins in pool.results.values() for one in wins])
+        assert len(pool.lengths) == len(told[-1])
+    assert not told[0], "nearly all that have ended by now are lost"
+    complete = [wins for wins in told if wins]
+    assert len(complete) >= 2
+    assert len(complete[0]) > games, "all that began in the first rollout, and those that followed on short ones"
+    assert max(pool.lengths) > rounds
     won = np.concatenate(complete)
-    assert abs(won.mean() - win.mean) < 4 * np.sqrt(win.mean / len(won))
-    model.learn(128 * 24, callback=pool)  # SB3 resets the environment
+    assert abs(won.mean() - win) < 4 * np.sqrt(win / len(won))
+    model.learn(games * rounds, callback=pool)  # SB3 resets the environment
     assert not pool.results, "the rest of games that were thrown away tells nothing"
 
 
