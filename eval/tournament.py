@@ -10,7 +10,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from getbit_env.command_line import (
 from getbit_env.core.files import InUseError, write_whole
 from getbit_env.core.spec import Variant
 from getbit_env.game_registry import find_game, game_ids
+from getbit_env.match.rankings import ALPHA, MOST_PRESSURE, Voting, alpha_rank, check_method, elect, payoffs_of, wins_of
 from getbit_env.match.ratings import Rating, rate
 from getbit_env.match.runner import STARTS, ForfeitError
 from getbit_env.match.tournament import MIXED, TIME_LIMIT, TournamentResult, cross_line_ups, mixed_line_ups, play_tournament
@@ -40,6 +41,7 @@ EXAMPLES = {
 NOT_PLAYED = "forfeit*"
 NOT_KNOWN = "-"
 RECORDED = 12  # games of a line-up
+MOST_ALPHA = MOST_PRESSURE / 2  # payoffs lie within -1..1
 LONGEST_LABEL = 24  # letters; longer ones leave no room for the picture
 
 
@@ -71,6 +73,22 @@ def make_parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--record-games", type=at_least_one, metavar="N", help=f"with --record: games of each line-up (default {RECORDED})"
     )
+    parser.add_argument(
+        "--alpha-rank",
+        nargs="?",
+        type=float,
+        const=ALPHA,
+        metavar="ALPHA",
+        help=f"rank by alpha-Rank of OpenSpiel, with this selection intensity (default {ALPHA:g})",
+    )
+    parser.add_argument(
+        "--vase",
+        nargs="?",
+        const=Voting.SCHULZE.value,
+        choices=[method.value for method in Voting],
+        metavar="METHOD",
+        help=f"rank by votes of the opponents (VasE), counted by OpenSpiel: {', '.join(Voting)} (default {Voting.SCHULZE})",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     return parser
 
@@ -82,12 +100,12 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.tou
     if options.record_games is not None and options.record is None:
         parser.error("--record-games N says how many games go into --record FOLDER, which is not given")
     try:
-        need("tqdm", "matplotlib")
+        need("tqdm", "matplotlib", *_packages_of_rankings(options))
         variant = variant_of(options)
         folder = options.output or Path("runs/tournament") / f"{variant}-starts{options.starts}-seed{options.seed}"
         with interruptible():
             result = _play(options, variant, folder / "tournament.json")
-            ratings = _ratings(result, options.seed)
+            ratings, rankings = _ratings(result, options.seed), _rankings(result, options.alpha_rank, options.vase)
             _draw(result, ratings, folder / "tournament.png")
     except (ValueError, InUseError, OSError) as error:
         parser.error(str(error))
@@ -96,9 +114,9 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.tou
         return 130
     if options.json:
         rated = {name: rating._asdict() for name, rating in ratings.items()}
-        sys.stdout.write(json.dumps({**result.to_dict(), "ratings": rated}) + "\n")
+        sys.stdout.write(json.dumps({**result.to_dict(), "ratings": rated, "rankings": rankings}) + "\n")
     else:
-        sys.stdout.write(report(result, ratings) + f"\n\nResults and picture are in {folder}\n")
+        sys.stdout.write(report(result, ratings, rankings) + f"\n\nResults and picture are in {folder}\n")
     if result.failed:
         sys.stderr.write(f"failed in every line-up: {', '.join(result.failed)}\n")
         return 1
@@ -161,7 +179,38 @@ def _ratings(result: TournamentResult, seed: int) -> dict[str, Rating]:
         return {}
 
 
-def report(result: TournamentResult, ratings: dict[str, Rating]) -> str:
+def _packages_of_rankings(options: argparse.Namespace) -> list[str]:
+    """What the rankings that are asked for import.
+
+    Raises:
+        ValueError: they can't be computed of any tournament of these agents.
+    """
+    if options.alpha_rank is not None and not 0 < options.alpha_rank <= MOST_ALPHA:
+        raise ValueError(f"--alpha-rank takes a number over 0, and {MOST_ALPHA:g} at most, not {options.alpha_rank}")
+    if options.vase is not None:
+        check_method(options.vase, len(options.agents))
+    asked = options.alpha_rank is not None or options.vase is not None
+    return [*["open_spiel", "networkx"] * asked, *["cvxpy", "ecos"] * (options.vase == Voting.MAXIMAL_LOTTERIES)]
+
+
+def _rankings(result: TournamentResult, alpha: float | None, method: str | None) -> dict[str, dict[str, float]]:
+    """The rankings that were asked for, by what they are called. A table that was not played leaves the tournament without them.
+
+    Raises:
+        ValueError: alpha is too large or no number over 0, or there are too many agents for the method.
+    """
+    found: dict[str, dict[str, float]] = {}
+    try:
+        if alpha is not None:
+            found[f"alpha-Rank, alpha {alpha:g}"] = alpha_rank(result.agents, payoffs_of(result), alpha=alpha)
+        if method is not None:
+            found[f"Votes of the opponents, {method}"] = elect(result.agents, wins_of(result), method)
+    except ForfeitError as error:
+        sys.stderr.write(f"no rankings: {error}\n")
+    return found
+
+
+def report(result: TournamentResult, ratings: dict[str, Rating], rankings: Mapping[str, Mapping[str, float]] | None = None) -> str:
     """The result as text."""
     many = result.players - 1
     share = 1 / result.players
@@ -192,6 +241,9 @@ def report(result: TournamentResult, ratings: dict[str, Rating]) -> str:
             f"OpenSkill ratings: mean over shuffled orders of the games, and its standard error\n{'':{width}}      mu  error",
         ]
         rows += [f"{name:{width}}  {r.mu:6.2f}  {r.error:5.2f}" for name, r in ratings.items()]
+    for name, scores in (rankings or {}).items():
+        rows += ["", name]
+        rows += [f"{agent:{width}}  {score:8.4g}" for agent, score in scores.items()]
     failures = [match for match in result.matches if match.failure]
     if failures:
         rows += ["", "* Forfeits: an agent failed, and nothing was played. The ratings leave these line-ups out"]
