@@ -419,6 +419,8 @@ class RecurrentAgent(_Adapted):
     What it plays depends on all that it has seen in a game, so it has no `probabilities`.
     """
 
+    probabilities = None  # so that it is not judged by its actions either, where it is deterministic
+
     def __init__(
         self,
         policy: RecurrentPolicy,

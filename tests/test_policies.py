@@ -21,6 +21,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecNormalize
 
+from examples.own_agent import Wary
 from getbit_env import Agent, as_agent, load_agent, parse_variant
 from getbit_env.agent_registry import check_agents, content_digest, is_code
 from getbit_env.exact import Positions, exploitability
@@ -303,7 +304,7 @@ def test_a_recurrent_model_remembers_a_game_and_forgets_it_at_the_next(normalize
         seen, _, starts, _ = raw.step(got)
         agent.reset(raw.layout, starts, None)
     assert differs, "what it plays depends on what it saw before"
-    assert not hasattr(agent, "probabilities")
+    assert agent.probabilities is None  # type: ignore[attr-defined]  # not callable
 
 
 def test_a_recurrent_model_that_has_nothing_to_choose_learns_nothing_from_it() -> None:
@@ -593,8 +594,43 @@ def test_nonsense_is_refused(given: Any, options: dict[str, Any], error: type[Ex
 
 
 def test_the_message_for_agents_without_probabilities_names_the_way() -> None:
-    with pytest.raises(AgentError, match=r"has no `probabilities`.*If it does, `getbit_env\.as_agent\(function\)` makes"):
-        exploitability(load_agent("montecarlo"), Positions(parse_variant(SMALL)))
+    recurrent = as_agent(trained("RecurrentPPO"), deterministic=True)
+    for agent in (load_agent("montecarlo"), recurrent):
+        with pytest.raises(AgentError, match=r"has no `probabilities`.*If it does, give it .*`getbit_env\.as_agent\(function\)`"):
+            exploitability(agent, Positions(parse_variant(SMALL)))
+
+
+def test_deterministic_agents_are_judged_as_they_are() -> None:
+    """Without `probabilities`, by what they play; unless they remember something, which shows when they are asked again."""
+    positions = Positions(parse_variant(SMALL))
+    own = exploitability(Wary(), positions, name="Wary")
+    highest_of_all = as_agent(lambda seen, mask: wary(seen, mask), variant=SMALL)
+    assert own.gain == pytest.approx(exploitability(highest_of_all, positions).gain, abs=1e-12)
+    assert exploitability(as_agent(Wary()), positions).gain == own.gain
+    assert 0 < own.gain < 1
+
+    class Alternating(Wary):
+        """Plays its highest or its lowest card, in turns."""
+
+        turn = 0
+
+        def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:
+            self.turn += 1
+            return highest(observation, action_mask) if self.turn % 2 else action_mask.argmax(axis=1)
+
+    class Outside(Wary):
+        def act(self, observation: np.ndarray, action_mask: np.ndarray) -> np.ndarray:  # noqa: ARG002
+            return np.full(len(action_mask), 9)
+
+    for agent, message in ((Alternating(), "answers the same question differently"), (Outside(), "not an action each")):
+        with pytest.raises(AgentError, match=message):
+            exploitability(agent, positions)
+
+
+def wary(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    agent = Wary()
+    agent.reset(layout_for(SMALL), np.ones(len(mask), bool), 0)
+    return agent.act(observation, mask)
 
 
 def test_what_is_sampled_is_play() -> None:

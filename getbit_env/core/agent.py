@@ -28,14 +28,15 @@ class Agent(Protocol):
 
     `probabilities(observation, action_mask) -> float64 [B, A]`
         if its choice depends on nothing but its two arguments: a pure function, each row a distribution over legal actions, the
-        one that `act` draws from. Exact best responses are computed against it.
+        one that `act` draws from. Exact best responses are computed against it. None says of a deterministic agent that its choice
+        depends on more.
     `values(observation, action_mask) -> float64 [B]`
         what it expects its seat to be paid at the end of the game, likewise a pure function; NaN where it expects nothing.
         Replays keep it.
     `name: str`
         what results call it.
     `deterministic: bool`
-        whether it uses no random numbers.
+        whether it uses no random numbers. One without `probabilities` is judged exactly by what `act` plays.
     `options`
         what it wants to see beyond the default: the `Options` of its game's observations.
     `options_for(variant) -> Options`

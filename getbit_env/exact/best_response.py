@@ -219,21 +219,48 @@ def require_markov_policy(agent: Any, variant: Variant, name: str = "the agent")
         name: of the agent, for messages.
 
     Raises:
-        AgentError: it has no `probabilities`, or looks at more than the position.
+        AgentError: it has no `probabilities` and is not deterministic, or looks at more than the position.
         ValueError: positions of the variant are not numbered, or the agent does not play it.
     """
     check_numbered(variant)
     if isinstance(agent, str):
         raise TypeError(f"the agent is an object, such as `load_agent({agent!r})` gives, not a name")
-    if not callable(getattr(agent, "probabilities", None)):
+    if not callable(getattr(agent, "probabilities", None)) and not is_judged_by_actions(agent):
         raise AgentError(
-            f"{name} has no `probabilities`, so its play is not known to depend on the position alone. If it does, "
-            "`getbit_env.as_agent(function)` makes an agent of a function that returns probabilities or actions, which is judged "
-            f"exactly; if not, {INSTEAD}"
+            f"{name} has no `probabilities`, so its play is not known to depend on the position alone. If it does, give it "
+            "`probabilities`, or `deterministic = True` if it draws nothing by lot, or make an agent of a function that returns "
+            f"probabilities or actions, `getbit_env.as_agent(function)`; if not, {INSTEAD}"
         )
     if (getattr(agent, "options", None) or Options()) != Options():
         raise AgentError(f"{name} looks at more than the position ({agent.options}); {INSTEAD}")
     agent.reset(Layout(variant), np.ones(1, np.bool_), 0)
+
+
+def is_judged_by_actions(agent: Any) -> bool:
+    """Whether an agent is deterministic and does not say more: what it plays has the probability 1."""
+    return getattr(agent, "deterministic", False) is True and not hasattr(agent, "probabilities")
+
+
+class _ByActions:
+    """A deterministic agent with `probabilities`.
+
+    It is reset for another number of rows alone. So one that remembers anything answers differently when it is asked again.
+    """
+
+    def __init__(self, agent: Any, layout: Layout, name: str) -> None:
+        self._agent, self._layout, self._name, self._rows = agent, layout, name, 0
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """See `MarkovAgent`."""
+        rows, actions = action_mask.shape
+        if rows != self._rows:
+            self._agent.reset(self._layout, np.ones(rows, np.bool_), 0)
+            self._rows = rows
+        played = np.asarray(self._agent.act(observation, action_mask))
+        if played.shape != (rows,) or played.dtype.kind not in "iu" or (rows and not 0 <= played.min() <= played.max() < actions):
+            raise AgentError(f"{self._name} answers {rows} questions with {played.dtype} {played.shape}, not an action each")
+        made: NDArray[np.float64] = np.eye(actions)[played]
+        return made
 
 
 class AskedPolicy:
@@ -256,9 +283,10 @@ class AskedPolicy:
         Raises:
             AgentError: it answers differently, or with something else than distributions over legal actions.
         """
-        self.positions, self.name, self._agent = positions, name, agent
+        self.positions, self.name = positions, name
         self._lock = threading.Lock()
         require_markov_policy(agent, positions.variant, name)
+        self._agent = _ByActions(agent, Layout(positions.variant), name) if is_judged_by_actions(agent) else agent
         numbers = np.linspace(0, positions.count - 1, min(positions.count, _SAMPLE)).astype(np.int64)
         observation, mask = positions.see(numbers)
         alive = observation.any(axis=-1)
@@ -400,7 +428,8 @@ def exploitability(
     """Judge an agent exactly.
 
     Args:
-        agent: has `reset` and `probabilities` (see `getbit_env.core.agent.Agent`) and reads the default face-up observation.
+        agent: has `reset` and `probabilities` (see `getbit_env.core.agent.Agent`), or is `deterministic`, and reads the default
+            face-up observation.
         positions: of the game.
         name: of the agent.
         threads: that work at the same time; the agent is asked by one at a time, and the result does not depend on it.
