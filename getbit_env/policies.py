@@ -534,17 +534,17 @@ def fitting_options(variant: Any, size: int, actions: int, name: str) -> Any:
     game = game_of(variant)
     names = [field.name for field in fields(game.options) if field.name not in game.secret_options]
     found: dict[Any, Any] = {}  # by view; the fewest options first
-    sizes = {}
+    sizes = []
     for chosen in sorted(itertools.product((False, True), repeat=len(names)), key=sum):
         options = game.options(**dict(zip(names, chosen, strict=True)))
         layout = game.make_layout(variant, options)
-        sizes[" ".join(one for one, is_set in zip(names, chosen, strict=True) if is_set) or "no options"] = layout.size
+        sizes.append(layout.size)
         if layout.size == size and variant.actions == actions:
             found.setdefault(layout.view, options)
     if not found:
-        shows = ", ".join(f"{entries} with {which}" for which, entries in sizes.items())
+        more = f", or {min(sizes[1:])} to {max(sizes)} with options" if len(sizes) > 1 else ""
         raise ValueError(
-            f"{name} reads {size} entries and has {actions} actions; {variant} has {variant.actions} and shows {shows}"
+            f"{name} reads {size} entries and has {actions} actions; {variant} has {variant.actions} and shows {sizes[0]}{more}"
         )
     first = next(iter(found.values()))
     if len(found) > 1 and first != game.options():
