@@ -537,7 +537,8 @@ class LineBoard extends Board {
   async reorder(line, mover, clock, milliseconds) {
     const from = this.spots.map((spot) => [...spot]);
     const { units } = this;
-    if (mover !== null) this.under.append(units[mover], this.shark);
+    this.under.append(units[mover], this.shark);
+    this.above.append(units[mover].panel, units[mover].played);
     await clock.run(milliseconds, (t) => {
       const share = smooth(t);
       line.forEach((robot, place) => {
@@ -1059,7 +1060,6 @@ export function createPlayer(root, film, { keys = true, live = false, forget = f
     const on = { " ": () => (playing ? pause() : play()), ".": step, Home: () => go(0), End: () => go(frames.length - 1), ArrowLeft: () => go(current - (moving ? 0 : 1)), ArrowRight: () => go(moving ? current : current + 1),
       "+": () => faster(1), "-": () => faster(-1) }[event.key];
     if (!on || (event.key === " " && target.closest?.("button,summary"))) return;
-    if (target.closest?.("[data-own-keys]") && event.key.startsWith("Arrow")) return;
     if (forget && ["Home", "ArrowLeft"].includes(event.key)) return;
     event.preventDefault();
     on();

@@ -137,15 +137,18 @@ def listen(host: str, port: int) -> socket.socket:
         ValueError: the address can't be had.
     """
     bare = host.strip("[]")
+    listening = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(bare, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen(256)
     except OSError as error:
+        if listening is not None:
+            listening.close()
         hint = "; --port 0 takes any that is free" if isinstance(error, PermissionError) or error.errno == 98 else ""
         raise ValueError(f"--host {host} --port {port} can't be served on: {error.strerror or error}{hint}") from error
-    listening.listen(256)
     listening.setblocking(False)
     return listening
 

@@ -20,6 +20,7 @@ import contextlib
 import functools
 import ipaddress
 import json
+import logging
 import os
 import secrets
 import socket as sockets
@@ -329,7 +330,7 @@ class GameServer:
             if handler is None:
                 raise RefusedError(f"a type is one of {', '.join(_KINDS)}, not {shown(kind)}")
             await handler(session, message)
-        except RefusedError as error:
+        except ValueError as error:  # `RefusedError`, or what the game itself refuses
             await self._send(session, {"type": "error", "message": str(error)})
 
     async def _on_variant(self, session: Session, message: dict[str, Any]) -> None:
@@ -451,6 +452,11 @@ class GameServer:
                 await self._send(session, {"type": "frame"} | self._standing(session), [frame])
                 if not more or (session.socket is None and table.seat is None):
                     return
+        except Exception as error:  # a fault of ours ends this game and no other
+            logging.getLogger(__name__).exception("game of %s", table.variant)
+            table.failure = f"the server failed ({type(error).__name__})"
+            session.busy = False
+            await self._send(session, {"type": "frame"} | self._standing(session), [])
         finally:
             session.busy = False
 

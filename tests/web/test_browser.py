@@ -101,6 +101,15 @@ def choose(page: Any, variant: str) -> None:
 
 def fast(page: Any) -> None:
     page.select_option("select[aria-label=Speed]", "16")
+    page.evaluate("document.activeElement.blur()")  # keys are for the page again
+
+
+def ready(page: Any) -> bool:
+    """Wait for a choice or the end, whichever comes, without the animations in between; says whether it is the end."""
+    while not page.locator(READY).count():
+        page.keyboard.press("End")
+        page.wait_for_timeout(20)
+    return bool(page.is_visible("#over"))
 
 
 READY = "#choices button:enabled, #over:not([hidden])"
@@ -110,8 +119,7 @@ def click_through(page: Any) -> int:
     """Play to the end by clicks; says how often."""
     clicks = 0
     while True:
-        page.wait_for_selector(READY)
-        if page.is_visible("#over"):
+        if ready(page):
             return clicks
         rows = page.locator("#choices .hand").count() if page.locator("#choices .card").count() else 0
         for row in range(max(1, rows)):
@@ -125,8 +133,7 @@ def type_through(page: Any) -> int:
     """Play to the end by keys; says how many."""
     keys = 0
     while True:
-        page.wait_for_selector(READY)
-        if page.is_visible("#over"):
+        if ready(page):
             return keys
         if page.locator("#choices .card").count():
             for row in range(page.locator("#choices .hand").count()):

@@ -260,6 +260,53 @@ def test_every_wrong_message_gets_an_error_and_the_game_goes_on(served: Served) 
             client.ask(message, "error")
 
 
+def mutated(dice: random.Random, session: str) -> str:
+    """A message that is nearly right: parts of those that are, put together anew."""
+    words = ["new", "again", "play", "advise", "film", "page", "variant", "hello", "close", "__init__"]
+    values: list[Any] = [
+        None,
+        0,
+        1,
+        -1,
+        4.5,
+        True,
+        "",
+        "4p",
+        "2p",
+        "sharks-2p-level2",
+        "random",
+        "counter",
+        session,
+        [],
+        {},
+        [None] * 4,
+    ]
+    keys = ["type", "variant", "name", "seat", "agents", "number", "action", "agent", "session", "x" * dice.randrange(1, 9)]
+    message = {key: dice.choice([*values, dice.randrange(-9, 99), [dice.choice(values)] * 4]) for key in dice.sample(keys, 5)}
+    if dice.random() < 0.9:
+        message["type"] = dice.choice(words)
+    text = json.dumps(message)
+    return text if dice.random() < 0.8 else text[: dice.randrange(len(text))]
+
+
+def test_messages_that_are_nearly_right_break_nothing(served: Served) -> None:
+    dice = random.Random(1)
+    with served.connect() as client:
+        client.new("4p", 0, "random")
+        for _ in range(400):
+            client.send(mutated(dice, client.session))
+        client.send({"type": "variant", "name": "7p"})
+        kinds = []
+        while (message := client.receive()) and not (message["type"] == "variant" and message["name"] == "7p"):
+            kinds.append(message["type"])
+        assert kinds.count("error") > 200
+        client.new("4p", 0, "random")
+        client.play_on()
+        assert client.standing["failure"] is None
+    for session in served.server.sessions.values():
+        assert session.table is None or session.table.failure is None
+
+
 def test_repeated_and_late_choices_get_an_error(served: Served) -> None:
     with served.connect() as client:
         client.new("4p", 0, "lowest")

@@ -16,11 +16,13 @@ pytest.importorskip("starlette", reason="the extra [web] is not installed")
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from getbit_env.exact import solved
+from getbit_env.exact import exploitability, solved
 from getbit_env.exact.solutions import load_solution
+from getbit_env.exact.stored_results import save_result
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.engine import Engine
+from getbit_env.web import advice
 from getbit_env.web.agents import Roster
 from tests.web.client import PATIENCE, UNHURRIED, Client, Served, frames_of
 
@@ -200,6 +202,18 @@ def test_an_agent_that_fails_ends_its_game_and_no_other(how: str) -> None:
         assert client.standing["failure"] is None
 
 
+def test_a_fault_of_the_server_ends_its_game_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Served() as served, served.connect() as other, served.connect() as client:
+        other.new("4p")
+        client.new("4p")
+        table = served.server.sessions[client.session].table
+        monkeypatch.setattr(table, "_apply", lambda _actions: 1 / 0)
+        client.play_on()
+        assert "the server failed" in client.standing["failure"]
+        other.play_on()
+        assert other.standing["failure"] is None
+
+
 class Waits:
     """An agent that thinks until it is told to stop."""
 
@@ -287,6 +301,36 @@ def test_exact_values_where_a_solution_is_in_the_cache(served: Served, variant: 
     wanted = solution.values[numbers[0], roles[0]] if hasattr(solution, "values") else solution.start[roles[0]]
     assert told_value["value"] == pytest.approx(wanted, abs=1e-4)
     assert sum(one["probability"] for one in told) == pytest.approx(1)
+
+
+def test_values_that_are_kept_belong_to_their_solution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = find_variant("3p-1r-3c-1l")
+    solved(variant)
+    engine = Engine(variant, 1, seed=1)
+    engine.start()
+    engine.observe()
+    computed: list[str] = []
+
+    def counted(agent: Any, positions: Any) -> Any:
+        computed.append(str(positions.variant))
+        return exploitability(agent, positions)
+
+    monkeypatch.setattr(advice, "exploitability", counted)
+    file = tmp_path / f"{variant}-values.npz"
+
+    def ask() -> float:
+        advice._kept.clear()  # as in another process
+        told = advice.exact_value(variant, engine.observation[0, 0])
+        assert told is not None
+        return float(told["value"])
+
+    first = ask()
+    assert (ask(), len(computed)) == (first, 1)  # read from the file
+    zeros = np.zeros((load_solution(variant).positions.count, 3))
+    save_result(file, advice.VALUES, variant, {"policy": "another"}, {"values": zeros})
+    assert (ask(), len(computed)) == (first, 2)  # the values of another solution are not used
+    file.write_bytes(b"damaged")
+    assert (ask(), len(computed)) == (first, 3)
 
 
 def test_memory_games_have_no_exact_value(served: Served) -> None:

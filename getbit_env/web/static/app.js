@@ -93,6 +93,7 @@ const on = {
     standing = message;
     $("told").replaceChildren();
     for (const frame of message.frames) player?.append(frame);
+    if (!message.frames.length) settled = true;
     showChoices();
   },
   advice(message) {
@@ -364,7 +365,7 @@ async function savePicture() {
   copy.setAttribute("class", `${copy.getAttribute("class")} gb-player`);
   const rules = await (await fetch("/board.css")).text();
   const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-  style.textContent = rules;
+  style.textContent = rules.replace("screen and (prefers-color-scheme: dark)", "not all"); // for paper
   copy.prepend(style);
   download(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }), `getbit-${film.variant}.svg`);
 }
