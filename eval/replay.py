@@ -1,9 +1,5 @@
 """Shows a recorded game: in the browser, as one HTML file to attach to a paper or an issue, as GIF or MP4.
 
-    python -m eval.replay game.replay.json
-    python -m eval.replay game.replay.json --html game.html
-    python -m eval.replay game.replay.json --gif game.gif --seconds 0.8
-
 Replays are made by `play_match(..., record=FOLDER)`, by `python -m eval.tournament ... --record FOLDER`, and of a PettingZoo
 environment by `getbit_env.replays.replay_of(env)`.
 """
@@ -23,12 +19,19 @@ from getbit_env.movies import NEEDED, SECONDS, write_gif, write_mp4
 from getbit_env.replays import load_replay
 from getbit_env.viewer import page
 
+EXAMPLES = """examples:
+  # watch it in the browser
+  %(prog)s game.replay.json
+  # one file to attach to an issue
+  %(prog)s game.replay.json --html game.html
+  # a quick film for a talk
+  %(prog)s game.replay.json --gif game.gif --seconds 0.8"""
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments."""
-    made = argparse.ArgumentParser(
-        prog="python -m eval.replay", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The arguments of the command, called as `prog`."""
+    raw = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(prog=prog, description=__doc__, epilog=EXAMPLES, formatter_class=raw, allow_abbrev=False)
     made.add_argument("file", type=Path, metavar="FILE", help="a replay")
     made.add_argument("--html", type=Path, metavar="OUT", help="write one self-contained HTML file with the viewer inside")
     made.add_argument("--gif", type=Path, metavar="OUT", help="write an animated GIF")
@@ -37,9 +40,9 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.replay") -> int:
     """The command; returns its exit code."""
-    made = parser()
+    made = make_parser(prog)
     options = made.parse_args(arguments)
     if not 0.02 <= options.seconds <= 60:
         made.error(f"--seconds is 0.02 to 60, not {options.seconds:g}")

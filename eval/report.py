@@ -1,9 +1,5 @@
 """A report of what was found, in one HTML file that can be mailed: it loads nothing from elsewhere.
 
-    python -m eval.report runs/benchmark
-    python -m eval.report runs/first runs/tournament/4p-starts5040-seed0 --output report.html
-    python -m eval.report docs/leaderboard.json --agents two_players equilibrium --starts 0
-
 Give it results of `eval.benchmark`, `tournament.json` of `eval.tournament`, folders of training runs, and replays. It plays some
 games of the agents that it finds there, to see what they play where, and judges them exactly where that is possible.
 """
@@ -29,14 +25,20 @@ from getbit_env.report.profiles import Profile, profile_of
 from getbit_env.report.sources import Sources, read_sources
 
 STARTS = 24
+EXAMPLES = """examples:
+  # what the benchmark found, and how its agents play
+  %(prog)s runs/benchmark
+  # a training run, and a tournament in which its agent played
+  %(prog)s runs/first runs/tournament/4p-starts5040-seed0 --output report.html
+  # the figures alone: no games, nothing judged
+  %(prog)s docs/leaderboard.json --starts 0 --without-truth"""
 Progress = Callable[[str, int, int], None]
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments."""
-    made = argparse.ArgumentParser(
-        prog="python -m eval.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def make_parser(prog: str) -> argparse.ArgumentParser:
+    """The arguments of the command, called as `prog`."""
+    raw = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(prog=prog, description=__doc__, epilog=EXAMPLES, formatter_class=raw, allow_abbrev=False)
     made.add_argument("sources", nargs="+", type=Path, metavar="PATH", help="files and folders with results, runs and replays")
     made.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="default %(default)s")
     made.add_argument("--title", default="getbit-env report", help="of the page (default: %(default)s)")
@@ -54,9 +56,9 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.report") -> int:
     """The command; returns its exit code."""
-    made = parser()
+    made = make_parser(prog)
     options = made.parse_args(arguments)
     if options.starts != 0 and options.starts < LEAST_STARTS:
         made.error(f"--starts is 0 or {LEAST_STARTS} and more, not {options.starts}")

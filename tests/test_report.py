@@ -297,7 +297,7 @@ def test_losses_sum_to_the_gain(name: str) -> None:
     variant = parse_variant(name)
     for agent in ("highest", "random"):
         loaded = load_agent(agent)
-        result = exploitability(loaded, Positions(variant), name=agent)
+        result = exploitability(loaded, Positions(variant), name=f"{agent}\n2. A1 |")
         leaks = by_situation(result, loaded)
         assert leaks.loss.sum() == pytest.approx(result.gain, abs=1e-12)
         assert leaks.loss.min() >= -1e-12
@@ -307,8 +307,11 @@ def test_losses_sum_to_the_gain(name: str) -> None:
         assert leaks.loss.sum() == pytest.approx(sum(by_limbs.values()))
         assert leaks.loss.shape == (len(leaks.rows), len(leaks.columns))
         assert leaks.exploited["agents"].count("best response") == 1
-        last = leaks.exploited["frames"][-1]
+        *before, last = leaks.exploited["frames"]
         assert last["events"]
+        values = [thought["value"] for frame in before for thought in frame["thoughts"]]
+        assert len(values) == len(before)
+        assert values[0] == pytest.approx(result.best.ravel()[(result.best - result.own).argmax()], abs=0.001)
 
 
 def test_what_can_not_be_judged_is_told() -> None:

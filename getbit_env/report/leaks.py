@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -160,9 +161,12 @@ def _pair_name(pair: tuple[int, int]) -> str:
 
 
 def _film(result: Exploitability, agent: Agent) -> dict[str, Any]:
-    """The game in which the agent is exploited, for the viewer."""
-    text = exploiting_line(result, agent)
+    """The game in which the agent is exploited, with what each position is worth to the best response, for the viewer."""
+    text = exploiting_line(
+        replace(result, name="agent"), agent
+    )  # a name can hold anything, also what the notation ends a line with
     game = parse_game(text)
+    notes = [{"value": float(value)} for value in re.findall(r"^# \w: (-?[0-9.]+),", text, re.MULTILINE)]
     variant, each = game.variant, game.variant.robots_per_player
     line, joint = list(game.line), list[list[int]]()
     responder = int((result.best - result.own).argmax() % variant.players)
@@ -178,4 +182,5 @@ def _film(result: Exploitability, agent: Agent) -> dict[str, Any]:
         joint.append(actions)
         engine.play(np.array([actions]))
     names = ["best response" if p == responder else result.name for p in range(variant.players)]
-    return film(variant, line, joint, agents=names, title=f"{variant}: {result.name} is exploited by a best response")
+    told = [{responder: note} for note in notes]
+    return film(variant, line, joint, agents=names, notes=told, title=f"{variant}: {result.name} is exploited by a best response")
