@@ -51,7 +51,12 @@ class _Choices(NamedTuple):
 def _new_choices(players: int, actions: int) -> _Choices:
     whole, table = np.int64, (players, actions)
     return _Choices(
-        np.zeros(players, whole), np.zeros(table, whole), np.zeros(table), np.zeros(players, whole), np.zeros(players), np.zeros(players)
+        np.zeros(players, whole),
+        np.zeros(table, whole),
+        np.zeros(table),
+        np.zeros(players, whole),
+        np.zeros(players),
+        np.zeros(players),
     )
 
 
@@ -88,13 +93,13 @@ def _list_choices(number: int, edges: _Edges, policy: NDArray[np.float64], choic
     each = edges.hand.shape[1] // players
     cards = int(np.sqrt(choices.action.shape[1])) if each == 2 else 0
     for p in range(players):
-        n, front, alive = 0, np.int64(edges.hand[number, p * each]), False
+        n, front, alive = 0, int(edges.hand[number, p * each]), False
         for _ in range(8):
-            behind = np.int64(edges.hand[number, p * each + 1]) if each == 2 else 0
+            behind = int(edges.hand[number, p * each + 1]) if each == 2 else 0
             alive |= front + behind > 0
             for _ in range(8):
-                action = low_bit(front & -front)
-                choices.action[p, n] = action * cards + low_bit(behind & -behind) if each == 2 else action
+                action = low_bit(np.uint8(front & -front))
+                choices.action[p, n] = action * cards + low_bit(np.uint8(behind & -behind)) if each == 2 else action
                 n += 1
                 behind &= behind - 1
                 if behind == 0:
@@ -112,7 +117,8 @@ def _list_choices(number: int, edges: _Edges, policy: NDArray[np.float64], choic
 def _chances_of_others(choices: _Choices) -> None:
     """How likely the choices that are picked are, of all players but the last and the one left out.
 
-    The last player's choice changes fastest, so this holds for a whole run of joint choices. Entry P - 1 leaves out the last player alone.
+    The last player's choice changes fastest, so this holds for a whole run of joint choices. Entry P - 1 leaves out the last player
+    alone.
     """
     first_ones = choices.number.shape[0] - 1
     before = 1.0
@@ -261,12 +267,13 @@ class GameGraph:
 
     def _legal_actions(self) -> NDArray[np.bool_]:
         variant, hand = self.positions.variant, self._edges.hand
-        has = ((hand[:, :, None] >> np.arange(variant.cards)) & 1).astype(np.bool_)  # [N, R, C]
+        has: NDArray[np.bool_] = ((hand[:, :, None] >> np.arange(variant.cards)) & 1).astype(np.bool_)  # [N, R, C]
         if variant.robots_per_player == 1:
             return has
         out = ~has.any(axis=2)
         first_card = np.arange(variant.cards) == 0
-        plays = np.where(out[:, :, None], first_card, has)  # a robot that is out "plays" the lowest number in its player's action
+        # A robot that is out has the lowest number in its player's action.
+        plays: NDArray[np.bool_] = np.where(out[:, :, None], first_card, has)
         legal: NDArray[np.bool_] = plays[:, 0::2, :, None] & plays[:, 1::2, None, :]
         legal &= ~(out[:, 0::2] & out[:, 1::2])[:, :, None, None]
         return legal.reshape(len(hand), variant.players, -1)
@@ -345,8 +352,9 @@ class GameGraph:
             policy: `[N, P, A]` float64, contiguous.
 
         Returns:
-            `[N + 1]` when all play by the policy; and `[N + 1, P]`, by the choices of all others alone: as if the player that has the role there
-            had wanted to come there. This is the counterfactual reach of CFR, summed over the ways into the position.
+            `[N + 1]` when all play by the policy; and `[N + 1, P]`, by the choices of all others alone: as if the player that
+            has the role there had wanted to come there. This is the counterfactual reach of CFR, summed over the ways into the
+            position.
         """
         positions = self.positions
         reach, by_others = np.zeros(positions.count + 1), np.zeros((positions.count + 1, positions.variant.players))

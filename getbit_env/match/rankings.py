@@ -56,7 +56,9 @@ def wins_of(result: TournamentResult | CrossPlay) -> NDArray[np.float64]:
         share = 1 / find_variant(result.variant).players
         return np.array([[share if win is None else win.mean for win in row] for row in result.win])
     share = 1 / result.players
-    return np.array([[share if one == many else result.win(one, many).mean for many in result.agents] for one in result.agents])
+    return np.array(
+        [[share if one == many else result.match(one, many)[one].win.mean for many in result.agents] for one in result.agents]
+    )
 
 
 def alpha_rank(

@@ -1,4 +1,4 @@
-"""A policy evaluated in every position at once, against plain recursion and against the exploitability that plays all rounds again."""
+"""A policy evaluated in every position at once, against plain recursion and against `exploitability`."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,9 @@ def test_the_value_of_an_action_is_that_of_the_policy_that_plays_it(graph):
         for action in np.flatnonzero(graph.legal[number, role]):
             changed = policy.copy()
             changed[number, role] = np.arange(policy.shape[2]) == action
-            assert evaluate(changed, graph).values[number, role] == pytest.approx(found.action_values[number, role, action], abs=1e-12)
+            assert evaluate(changed, graph).values[number, role] == pytest.approx(
+                found.action_values[number, role, action], abs=1e-12
+            )
     mean = (policy * found.action_values).sum(axis=2)
     alive = graph.legal.any(axis=2)
     assert np.abs(mean - found.values[:-1])[alive].max() < 1e-12
@@ -62,7 +64,9 @@ def test_positions_are_met_as_often_as_plain_recursion_says(graph):
             continue
         reach[wave] += chance
         by_others[wave] += others.sum()
-        mixed = [policy(table, p) if any(table.robots[r].owner == p for r in table.line) else {(): 1.0} for p in range(table.players)]
+        mixed = [
+            policy(table, p) if any(table.robots[r].owner == p for r in table.line) else {(): 1.0} for p in range(table.players)
+        ]
         for joint in joint_choices(table):
             each = np.array([mixed[p][cards] for p, cards in enumerate(joint)])
             rest = np.array([np.delete(each, p).prod() for p in range(table.players)])
@@ -102,7 +106,7 @@ def test_what_is_no_policy_is_refused(graph):
     policy = some_policy(graph)
     with pytest.raises(ValueError, match=r"is an array \(\d+, \d, \d+\), not \(2, 2\)"):
         evaluate(np.ones((2, 2)), graph)
-    with pytest.raises(ValueError, match="sums to 0.5"):
+    with pytest.raises(ValueError, match=r"sums to 0\.5"):
         evaluate(policy / 2, graph)
     with pytest.raises(ValueError, match="chances of legal actions"):
         evaluate(-policy, graph)
