@@ -240,7 +240,7 @@ def test_an_opponent_that_plays_wrongly_is_named(answer: Any, message: str) -> N
         ({"opponents": ("random", "random")}, "a sequence of 3, one for each; not 2"),
         ({"opponents": ["random"] * 4}, "a sequence of 3, one for each; not 4"),
         ({"opponents": "nobody"}, "nobody"),
-        ({"num_envs": 0}, "at least one game"),
+        ({"num_envs": 0}, "games is a whole number, at least 1, not 0"),
         ({"variant": "9p"}, "players is 2 to 7"),
     ],
 )
