@@ -160,6 +160,7 @@ class Evaluation(BaseCallback):
                     "training, learn(..., reset_num_timesteps=False)"
                 )
         self._record = CsvRecord(self.csv, now)
+        self.best = math.nan  # it is on record, unless it was measured after the checkpoint from which the training goes on
         for row in self._record.rows:
             if row["name"] == self.judged_by and self._is_better(float(row["value"])):
                 self.best = float(row["value"])
