@@ -327,6 +327,7 @@ def test_what_can_not_be_judged_is_told() -> None:
 def test_rare_situations_have_no_rate() -> None:
     values, seen = np.array([[0.5, 1.0]]), np.array([[100.0, 3.0]])
     text = heat_table(["last"], ["4", "3"], values, seen, 2, "place", "bitten", LEAST_SEEN - 1)
+    assert "Seen too rarely" in heat_table(["last"], ["4", "3"], values, np.zeros((1, 2)), 2, "place", "bitten", LEAST_SEEN - 1)
     assert "0.50" in text
     assert "1.00" not in text
 

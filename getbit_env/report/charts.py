@@ -18,6 +18,7 @@ SERIES = 7  # colours and dashes; more series repeat them
 STEPS = 5  # of colour on each side of the middle
 WIDTH, HEIGHT = 360, 220  # of a chart of curves, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 34
+RARE = '<p class="note">Seen too rarely to tell.</p>'
 LEAST_SEEN = 10  # situations seen less often are too rare to tell a rate
 
 
@@ -125,6 +126,8 @@ def heat_table(
     shown = np.where(seen > least, values, 0)
     top = float(shown.max(initial=0)) or 1.0
     used = [i for i in range(len(rows)) if (seen[i] > least).any()]
+    if not used:
+        return RARE
     body = []
     for i in used:
         line = [row_head(rows[i])]
@@ -146,10 +149,12 @@ def habit_table(habit: Habit) -> str:
         return heat_table(
             habit.rows, habit.columns, rate, seen.astype(np.float64), 2, habit.row_name, habit.kinds[1], LEAST_SEEN - 1
         )
-    columns = [j for j in range(len(habit.columns)) if seen[:, j].any()]
+    columns = [j for j in range(len(habit.columns)) if (seen[:, j] >= LEAST_SEEN).any()]
+    if not columns:
+        return RARE
     body = []
     for i, row in enumerate(habit.rows):
-        if not seen[i].any():
+        if not (seen[i] >= LEAST_SEEN).any():
             continue
         line = [row_head(row)]
         for j in columns:

@@ -305,7 +305,7 @@ def _habits(profiles: Sequence[Profile]) -> str:
     if not profiles:
         return _unplayed()
     shown = [
-        _block(f"{one.agent} in {one.variant}: {habit.title}", habit_table(habit))
+        _block(f"{one.agent} in {one.variant}: {habit.title}", habit_table(habit), wide=max(map(len, habit.kinds)) > 2)
         for one in profiles
         for habit in one.habits
         if habit.name != BITES
