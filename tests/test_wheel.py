@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 from getbit_env.commands import COMMANDS, is_there
@@ -81,3 +82,14 @@ def test_what_pip_installs_is_the_package_alone_and_its_command_works_anywhere(t
     run(getbit, "train", *tiny, *small, *agents, "--output", "run")
     assert (work / "run" / "card.md").exists()
     assert "getbit train" in (work / "run" / "config.json").read_text(encoding="utf-8")
+
+
+def test_an_editable_installation_finds_the_folders_of_the_checkout(tmp_path: Path) -> None:
+    code = f"from hatchling.build import build_editable; build_editable({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (path,) = (name for name in archive.namelist() if name.endswith(".pth"))
+        assert Path(archive.read(path).decode().strip()) == ROOT
+        (scripts,) = (name for name in archive.namelist() if name.endswith("entry_points.txt"))
+        assert "getbit = getbit_env.commands.main:main" in archive.read(scripts).decode()
