@@ -1,10 +1,15 @@
 """What all tests share: the marker that names a clause of the rules, and a Hypothesis that does the same on every run."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
 settings.register_profile("same every run", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("same every run")
+
+
+os.environ["GETBIT_ENV_QUIET"] = "1"  # what a test finds on stderr does not depend on what was compiled before
 
 
 def pytest_configure(config: pytest.Config) -> None:

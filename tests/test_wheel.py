@@ -42,7 +42,9 @@ def test_what_pip_installs_is_the_package_alone_and_its_command_works_anywhere(t
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))  # of this environment; not what is editable in it
     work = tmp_path / "work"
     work.mkdir()
-    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_CACHE_DIR", "GETBIT_ENV_QUIET")
+    }
     environment |= {"GETBIT_ENV_CACHE": str(tmp_path / "cache"), "COLUMNS": "80"}
 
     def run(*command: str | Path) -> tuple[str, str]:
