@@ -270,12 +270,12 @@ class GameGraph:
         has: NDArray[np.bool_] = ((hand[:, :, None] >> np.arange(variant.cards)) & 1).astype(np.bool_)  # [N, R, C]
         if variant.robots_per_player == 1:
             return has
-        out = ~has.any(axis=2)
+        out: NDArray[np.bool_] = np.logical_not(has.any(axis=2))
         first_card = np.arange(variant.cards) == 0
         # A robot that is out has the lowest number in its player's action.
         plays: NDArray[np.bool_] = np.where(out[:, :, None], first_card, has)
         legal: NDArray[np.bool_] = plays[:, 0::2, :, None] & plays[:, 1::2, None, :]
-        legal &= ~(out[:, 0::2] & out[:, 1::2])[:, :, None, None]
+        legal &= ~np.logical_and(out[:, 0::2], out[:, 1::2])[:, :, None, None]
         return legal.reshape(len(hand), variant.players, -1)
 
     def uniform_policy(self) -> Policy:
