@@ -228,7 +228,7 @@ class GameSpec:
         rotated_starts: called as `(variant, seed, first, number, every)`, it returns starts for a match, each followed by the same
             with the players moved on by one seat, so that everybody has every place.
         bots: makers of agents that need no training, by name.
-        default_opponents: the bots that an agent is judged against unless others are named.
+        default_opponents: the bots against which recipes train and judge unless others are named. All other bots are held out.
         can_end_undecided: whether games can end without anybody in the first place, as where a limit cuts them off. Where they
             can't, the wins of a game add up to 1.
         statistics: what matches count beside wins and places.
