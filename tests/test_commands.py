@@ -245,3 +245,28 @@ def test_every_command_has_its_section_in_the_docs() -> None:
         assert f"## getbit {name}" in page
         for example in re.findall(rf"^getbit {name}(?: (.*))?$", page, re.MULTILINE):
             parser_of(name).parse_args(shlex.split(example.partition("#")[0]))
+
+
+# --- warm-up -----------------------------------------------------------------------------------------------------------------
+
+WITHOUT_FILES = """
+import importlib, pkgutil, sys, getbit_env
+for found in pkgutil.walk_packages(getbit_env.__path__, "getbit_env."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+import train.ppo
+from getbit_env.core.compiled import cache_files, compiled_functions
+for one in compiled_functions():
+    if one.targetoptions.get("inline") != "always" and not cache_files([one]):  # a part has no code of its own
+        print(one.py_func.__module__, one.py_func.__name__)
+"""
+
+
+def test_after_the_warm_up_everything_is_compiled_and_it_says_where() -> None:
+    done = getbit("warm-up")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert re.search(r"^ready after \d+ s\n\d+ files, \d+\.\d MB, in \S+", done.stdout, re.MULTILINE)
+    left = subprocess.run([sys.executable, "-c", WITHOUT_FILES], cwd=ROOT, capture_output=True, text=True, check=True)
+    # what only `getbit bench` calls
+    assert set(left.stdout.splitlines()) <= {"getbit_env.sharks_are_wild.bots.scripted choose_any"}

@@ -26,7 +26,7 @@ from getbit_env.core.spec import Dynamics, GameSpec
 from getbit_env.game_registry import find_game, find_variant, game_ids
 from getbit_env.match import play_match
 
-EXAMPLES = {"": "compile what is not compiled yet: a minute or two the first time"}
+EXAMPLES = {"": "compile what is not compiled yet: some minutes the first time"}
 
 
 def make_parser(prog: str) -> argparse.ArgumentParser:
