@@ -171,7 +171,7 @@ def habit_table(habit: Habit) -> str:
 def _bars(counts: NDArray[np.int64], kinds: Sequence[str], where: str) -> str:
     """Bars of a distribution, each as high as its part, the names of the kinds below."""
     whole = int(counts.sum())
-    wide = 14 if max(map(len, kinds)) <= 2 else 46
+    wide = max(14, 6 * max(map(len, kinds)))  # so that names don't overlap
     width, high = wide * len(kinds), 44
     told = ", ".join(f"{kind} {count / whole:.0%}" for kind, count in zip(kinds, counts, strict=True) if count)
     parts = []
