@@ -171,7 +171,7 @@ def test_agents_that_can_not_play_are_refused_with_the_reason(tmp_path: Path, mo
         (Strange(), "agent 'it' wants to see .*, which Get Bit! does not have"),
         (Elsewhere(), "agent 'it' plays 'getbit/Chess-v0', but 4p"),
         (Blind(), "agent 'it' can't play 4p: KeyError: 'eyes'"),
-        (load_agent("equilibrium"), "4p is not solved here|eval.solve"),
+        (load_agent("equilibrium"), "4p is not solved here|getbit solve"),
     ):
         with pytest.raises(ValueError, match=reason):
             check_agents({"it": agent}, variant)

@@ -13,7 +13,7 @@ import pytest
 import getbit_env
 from docs.notebook import TUTORIAL, executed
 from getbit_env import sharks_are_wild
-from getbit_env.benchmark.protocol import BUDGETS, OPPONENTS, Budget, protocol_digest
+from getbit_env.benchmark.protocol import BUDGETS, HELD_OUT, Budget, protocol_digest
 from getbit_env.core import rendering
 from getbit_env.game_registry import find_variant
 from getbit_env.get_bit import ID, notation
@@ -146,7 +146,7 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
     protocol_digest()  # before anything is changed
     monkeypatch.setitem(BUDGETS, "quick", Budget(8, 4, 1000, 0))
-    monkeypatch.setitem(OPPONENTS, ID, ("random", "highest", "lowest", "counter"))
+    monkeypatch.setitem(HELD_OUT, ID, ())
     smaller = {"500_000": "8_192", "Positions(env.variant)": 'Positions(getbit_env.parse_variant("2p-3c-1l"))'}
     notebook = json.loads(TUTORIAL.read_text(encoding="utf-8"))
     every = "".join("".join(cell["source"]) for cell in notebook["cells"])

@@ -73,7 +73,7 @@ class GameEnv(Rendered):
         self._seats = {agent: p for p, agent in enumerate(self._names)}
         self._agents = self._names[:]
         self._limit = actions
-        self._asked = np.zeros((1, players), np.int64)
+        self._asked = engine.asked
         self.state_space = spaces.Box(0, 1, (state_layout.size,), np.float32)
         self._observation_spaces = {
             agent: spaces.Dict(

@@ -93,10 +93,10 @@ def _list_choices(number: int, edges: _Edges, policy: NDArray[np.float64], choic
     each = edges.hand.shape[1] // players
     cards = int(np.sqrt(choices.action.shape[1])) if each == 2 else 0
     for p in range(players):
-        n, front, alive = 0, int(edges.hand[number, p * each]), False
+        n, front, alive = 0, np.int64(edges.hand[number, p * each]), False
         for _ in range(8):
-            behind = int(edges.hand[number, p * each + 1]) if each == 2 else 0
-            alive |= front + behind > 0
+            behind = np.int64(edges.hand[number, p * each + 1]) if each == 2 else np.int64(0)
+            alive |= bool(front + behind > 0)
             for _ in range(8):
                 action = low_bit(np.uint8(front & -front))
                 choices.action[p, n] = action * cards + low_bit(np.uint8(behind & -behind)) if each == 2 else action

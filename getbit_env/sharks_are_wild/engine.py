@@ -39,9 +39,6 @@ class Deal(NamedTuple):
     stream: int | None = None  # key of the game's random stream from here on; None: that which it has
 
 
-_INT64 = np.dtype(np.int64)
-
-
 class Engine:
     """A batch of G games of one variant, played in place, a decision at a time.
 
@@ -54,6 +51,7 @@ class Engine:
         observation: `[G, P, D]` float32, as of the last `observe`.
         action_mask: `[G, P, A]` int8, 1 = legal.
         actions: `[G, P]` int64, what was played last; for players who decided nothing, what was given.
+        asked: `[G, P]` int64, for the actions that a caller will ask for: a decision of one game is quicker from here.
         replaced: `[G, P]` uint8, 1 = the action asked for was illegal, and another one was played.
         streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
     """
@@ -92,14 +90,25 @@ class Engine:
         self._to_choosing, self._to_all = (np.full(games, show, np.uint8) for show in (Show.CHOOSING, Show.ALL))
         self.observation = np.zeros((games, variant.players, self.layout.size), np.float32)
         self.action_mask = np.ones((games, variant.players, variant.actions), np.int8)
-        self.actions = np.zeros((games, variant.players), np.int64)
+        self.actions, self.asked = (np.zeros((games, variant.players), np.int64) for _ in range(2))
         self.replaced = np.zeros((games, variant.players), np.uint8)
-        self.seed(seed)
+        self.streams, self.counters = game_streams(seed, games), np.zeros(games, np.uint64)
+        self._own = _Own(
+            streams=self.streams,
+            counters=self.counters,
+            pays=self._pays,
+            actions=self.actions,
+            replaced=self.replaced,
+            observation=self.observation,
+            action_mask=self.action_mask,
+            active=self._all,
+            show=self._to_choosing,
+        )
 
     def seed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Set every game to the beginning of its stream, by this seed."""
-        self.streams = game_streams(seed, self.size)
-        self.counters = np.zeros(self.size, np.uint64)
+        self.streams[:] = game_streams(seed, self.size)
+        self.counters[:] = 0
 
     def start(self, begin: NDArray[np.uint8] | None = None, starts: Sequence[Deal] | None = None) -> None:
         """Begin games, each with the next shuffle of its stream.
@@ -174,21 +183,10 @@ class Engine:
         """
         if self.size != 1:
             raise ValueError(f"step is for a batch of one game, this one has {self.size}: play, then observe")
-        if actions.__class__ is not np.ndarray or actions.shape != self.actions.shape or actions.dtype != _INT64:
+        if actions is not self.asked:
             check_array("actions", actions, self.actions.shape, np.integer)
         self.actions[:] = actions
-        batch = _Batch(
-            games=self.state,
-            outcome=self.outcome,
-            streams=self.streams,
-            counters=self.counters,
-            pays=self._pays,
-            actions=self.actions,
-            replaced=self.replaced,
-            observation=self.observation,
-            action_mask=self.action_mask,
-        )
-        return _play_and_observe_one(self.layout.view, self.rules, batch, self._all, self._to_choosing)
+        return _play_and_observe_one(self.layout.view, self.rules, self.state, self.outcome, self._own)
 
     def observe_as(self, layout: Layout) -> NDArray[np.float32]:
         """The games as seen in another layout of the same variant: `[G, P, layout.size]`; all players look on.
@@ -243,7 +241,7 @@ def rotated_starts(variant: Variant, seed: int, first: int, number: int, every: 
         `number * players` deals.
     """
     engine = Engine(variant, number)
-    engine.streams = game_streams(np.random.SeedSequence((seed, 0)), number, first)
+    engine.streams[:] = game_streams(np.random.SeedSequence((seed, 0)), number, first)
     engine.start()
     cards, begins = engine.state.draw[:, ::-1].tolist(), engine.state.player.tolist()
     later = game_streams(np.random.SeedSequence((seed, 2)), number, first).tolist()
@@ -270,11 +268,9 @@ def _is_whole(number: Any) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
-class _Batch(NamedTuple):
-    """What an engine holds of its games, as `_play_and_observe_one` takes it."""
+class _Own(NamedTuple):
+    """The arrays of an engine beside positions and outcome, together: to hand each to compiled code takes 0.3 us."""
 
-    games: Games
-    outcome: Outcome
     streams: NDArray[np.uint64]
     counters: NDArray[np.uint64]
     pays: NDArray[np.float32]
@@ -282,13 +278,14 @@ class _Batch(NamedTuple):
     replaced: NDArray[np.uint8]
     observation: NDArray[np.float32]
     action_mask: NDArray[np.int8]
+    active: NDArray[np.uint8]
+    show: NDArray[np.uint8]
 
 
 @kernel
-def _play_and_observe_one(view: View, rules: Rules, batch: _Batch, active: NDArray[np.uint8], show: NDArray[np.uint8]) -> int:
-    games, actions = batch.games, batch.actions
-    replace_illegal_actions(rules, games, actions, active, batch.replaced, 0, 1)
-    play(rules, games, actions, active, batch.streams, batch.counters, batch.pays, batch.outcome, 0, 1)
-    observe(view, rules, games, show, batch.observation, batch.action_mask, 0, 1)
+def _play_and_observe_one(view: View, rules: Rules, games: Games, outcome: Outcome, own: _Own) -> int:
+    replace_illegal_actions(rules, games, own.actions, own.active, own.replaced, 0, 1)
+    play(rules, games, own.actions, own.active, own.streams, own.counters, own.pays, outcome, 0, 1)
+    observe(view, rules, games, own.show, own.observation, own.action_mask, 0, 1)
     decides: int = actor(games, 0)
     return decides

@@ -258,7 +258,7 @@ def test_command_judges_perfect_recall_and_sends_others_elsewhere(capsys):
     assert main(["counter", "--variant", "4p-3c-2l-memory", "--threads", "1"]) == 0
     assert capsys.readouterr().out.startswith("counter in 4p-3c-2l-memory (with perfect recall it equals 4p-3c-2l): ")
     assert main(["random", "--variant", "4p-3c-2l-memory"]) == 2
-    assert "eval.lower_bound" in capsys.readouterr().err
+    assert "getbit lower-bound" in capsys.readouterr().err
     assert main(["montecarlo", "--variant", "4p-3c-2l-memory"]) == 2  # remembers, but draws lots
     assert "no `probabilities`" in capsys.readouterr().err
 
@@ -290,7 +290,7 @@ def test_command_says_what_is_wrong(capsys, tmp_path, monkeypatch):
     for arguments, message in (
         (["nobody", "--variant", "2p-3c-1l"], "no agent 'nobody'"),
         (["random", "--variant", "3p"], "three players"),
-        (["random", "--variant", "sharks-2p-level2"], "one of Sharks are Wild, and this command is for Get Bit! alone"),
+        (["random", "--variant", "sharks-2p-level2"], "a variant of Sharks are Wild, and this command is for Get Bit! alone"),
         (["sharks-greedy", "--variant", "2p-3c-1l"], "agent 'sharks-greedy' plays Sharks are Wild"),
         (["equilibrium", "--variant", "2p-4c-1l-pick1"], "2p-4c-1l-pick1 is not solved here"),
         (
