@@ -1,23 +1,15 @@
-"""All arrays of a batch of games in one block of memory, and what an engine does with them.
-
-To hand twenty arrays to compiled code takes 4 us, as long as a round of a thousand games, and to count references to them in a
-round of one game takes longer than to play it. Here they lie in one block, and the kernels are only told its address and what
-lies in it. The caller keeps the block alive.
-"""
+"""What an engine does with its games, in one compiled call: their arrays lie in one block (`core.blocks`)."""
 
 from __future__ import annotations
 
-import ctypes
-import itertools
-from collections.abc import Iterable
-from typing import Any, NamedTuple, get_type_hints
+from typing import NamedTuple
 
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]  # numba has it
-from numba.extending import intrinsic, overload
+from numba import carray  # type: ignore[attr-defined]  # numba has it
 from numba.np.unsafe.ndarray import to_fixed_tuple
 from numpy.typing import NDArray
 
+from getbit_env.core.blocks import places_in_plan, pointer
 from getbit_env.core.compiled import kernel
 from getbit_env.get_bit.observations import (
     ObservationWorkspace,
@@ -29,8 +21,6 @@ from getbit_env.get_bit.observations import (
     record_start,
 )
 from getbit_env.get_bit.rules import Games, Outcome, Rules, Scratch, play_round, start_games
-
-ALIGNMENT = 64  # bytes: arrays begin where lines of the cache do
 
 
 class Batch(NamedTuple):
@@ -52,103 +42,49 @@ class Batch(NamedTuple):
     work: ObservationWorkspace
 
 
-def _leaves(batch: Batch) -> list[Any]:
-    """The arrays of a batch, those within its named tuples as well, in the order of the fields."""
-    return [leaf for entry in batch for leaf in (entry if isinstance(entry, tuple) else (entry,))]
-
-
-def _with_leaves(leaves: Iterable[Any]) -> Any:
-    """A `Batch` of other leaves, in the order of `_leaves`."""
-    left = iter(leaves)
-    kinds = get_type_hints(Batch).values()
-    return Batch(*(kind._make(next(left) for _ in kind._fields) if hasattr(kind, "_fields") else next(left) for kind in kinds))
-
-
-# The number of each array, by the names of the fields: `AT.games.place`. No plain integers, for each of which numba would compile
-# anew. A plan is the fields of `Rules`, those of `View`, and then four numbers for each array, its address and its shape.
-AT = _with_leaves(map(np.int64, itertools.count()))
+# A plan begins with the fields of `Rules` and those of `View`.
 RULES, VIEWS = len(Rules._fields), len(View._fields)
-WHERE = RULES + VIEWS
-
-
-def gather(rules: Rules, view: View, batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.uint8], Batch]:
-    """Move the arrays of a batch into one block.
-
-    Returns:
-        The plan of the block (the fields of `Rules` and of `View`, then for each array its address and shape), the block, and the
-        batch in it.
-    """
-    arrays = _leaves(batch)
-    starts = [0]
-    for array in arrays:
-        starts.append(starts[-1] + -(-array.nbytes // ALIGNMENT) * ALIGNMENT)
-    block = np.zeros(starts[-1], np.uint8)
-    plan = [*rules, *view]
-    moved: list[Any] = []
-    for array, start in zip(arrays, starts, strict=False):
-        moved.append(block[start : start + array.nbytes].view(array.dtype).reshape(array.shape))
-        moved[-1][:] = array
-        plan += [block.ctypes.data + start, *array.shape, *[0] * (3 - array.ndim)]
-    return np.array(plan, np.int64), block, _with_leaves(moved)
+HEAD = RULES + VIEWS
+AT = places_in_plan(Batch, HEAD)
 
 
 # --- finding things in the block ---------------------------------------------------------------------------------------------
-# `i` is the number of an array.
-
-
-def _pointer(address: int) -> Any:
-    return ctypes.c_void_p(int(address))
-
-
-@overload(_pointer)
-def _compiled_pointer(address: Any) -> Any:  # noqa: ARG001 - numba looks at its type
-    def pointer(address: Any) -> Any:
-        return _as_pointer(address)  # type: ignore[call-arg]  # numba gives the context
-
-    return pointer
-
-
-@intrinsic
-def _as_pointer(_context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(address), generate
+# `at` is the place of an array in the plan.
 
 
 @kernel
-def _shape(plan: NDArray[np.int64], i: np.int64) -> tuple[int, int, int]:
-    return plan[WHERE + 4 * i + 1], plan[WHERE + 4 * i + 2], plan[WHERE + 4 * i + 3]
+def _shape(plan: NDArray[np.int64], at: np.int64) -> tuple[int, int, int]:
+    return plan[at + 1], plan[at + 2], plan[at + 3]
 
 
 @kernel
-def _row(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint8]:
-    return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[0], np.uint8)
+def _row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
+    return carray(pointer(plan[at]), _shape(plan, at)[0], np.uint8)
 
 
 @kernel
-def _rows(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint8]:
-    return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[:2], np.uint8)
+def _rows(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
+    return carray(pointer(plan[at]), _shape(plan, at)[:2], np.uint8)
 
 
 @kernel
-def _past(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint8]:
-    return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i), np.uint8)
+def _past(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
+    return carray(pointer(plan[at]), _shape(plan, at), np.uint8)
 
 
 @kernel
-def _word_row(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint64]:
-    return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[0], np.uint64)
+def _word_row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint64]:
+    return carray(pointer(plan[at]), _shape(plan, at)[0], np.uint64)
 
 
 @kernel
-def _word_rows(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.uint64]:
-    return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[:2], np.uint64)
+def _word_rows(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint64]:
+    return carray(pointer(plan[at]), _shape(plan, at)[:2], np.uint64)
 
 
 @kernel
-def _float_row(plan: NDArray[np.int64], i: np.int64) -> NDArray[np.float32]:
-    return carray(_pointer(plan[WHERE + 4 * i]), _shape(plan, i)[0], np.float32)
+def _float_row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.float32]:
+    return carray(pointer(plan[at]), _shape(plan, at)[0], np.float32)
 
 
 @kernel
@@ -158,7 +94,7 @@ def _rules(plan: NDArray[np.int64]) -> Rules:
 
 @kernel
 def _view(plan: NDArray[np.int64]) -> View:
-    return View(*to_fixed_tuple(plan[RULES:WHERE], VIEWS))  # type: ignore[call-arg]  # likewise
+    return View(*to_fixed_tuple(plan[RULES:HEAD], VIEWS))  # type: ignore[call-arg]  # likewise
 
 
 @kernel
@@ -176,7 +112,7 @@ def _games(plan: NDArray[np.int64]) -> Games:
 @kernel
 def _outcome(plan: NDArray[np.int64]) -> Outcome:
     at = AT.outcome
-    reward = carray(_pointer(plan[WHERE + 4 * at.reward]), _shape(plan, at.reward)[:2], np.float32)
+    reward = carray(pointer(plan[at.reward]), _shape(plan, at.reward)[:2], np.float32)
     return Outcome(bitten=_rows(plan, at.bitten), finish=_rows(plan, at.finish), over=_row(plan, at.over), reward=reward)
 
 
@@ -209,17 +145,17 @@ def _work(plan: NDArray[np.int64]) -> ObservationWorkspace:
 
 @kernel
 def _actions(plan: NDArray[np.int64]) -> NDArray[np.int64]:
-    return carray(_pointer(plan[WHERE + 4 * AT.actions]), _shape(plan, AT.actions)[:2], np.int64)
+    return carray(pointer(plan[AT.actions]), _shape(plan, AT.actions)[:2], np.int64)
 
 
 @kernel
 def _observation(plan: NDArray[np.int64]) -> NDArray[np.float32]:
-    return carray(_pointer(plan[WHERE + 4 * AT.observation]), _shape(plan, AT.observation), np.float32)
+    return carray(pointer(plan[AT.observation]), _shape(plan, AT.observation), np.float32)
 
 
 @kernel
 def _action_mask(plan: NDArray[np.int64]) -> NDArray[np.int8]:
-    return carray(_pointer(plan[WHERE + 4 * AT.action_mask]), _shape(plan, AT.action_mask), np.int8)
+    return carray(pointer(plan[AT.action_mask]), _shape(plan, AT.action_mask), np.int8)
 
 
 # --- what is done with it ----------------------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from getbit_env.core.blocks import gather
 from getbit_env.core.layouts import Show
 from getbit_env.core.messages import check_array, shown
 from getbit_env.core.streams import game_streams
-from getbit_env.get_bit.batch import Batch, begin_games, gather, observe_games, one_game, play_actions, play_cards
+from getbit_env.get_bit.batch import Batch, begin_games, observe_games, one_game, play_actions, play_cards
 from getbit_env.get_bit.notation import check_line
 from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record, observe, record_start
 from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, start_games
@@ -126,8 +127,8 @@ class Engine:
 
     def _keep(self, batch: Batch) -> None:
         """Move the arrays of a batch to where the kernels take them from."""
-        self._plan, self._block, self._batch = gather(self.variant.rules, self.layout.view, batch)
-        batch = self._batch
+        self._plan, self._block, batch = gather([*self.variant.rules, *self.layout.view], batch)
+        self._batch = batch
         self.state, self.outcome, self.record = batch.games, batch.outcome, batch.record
         self.streams, self.counters = batch.streams, batch.counters
         self.actions, self.replaced = batch.actions, batch.replaced

@@ -9,18 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.compiled import kernel
+from getbit_env.core.blocks import gather
 from getbit_env.core.layouts import Show
 from getbit_env.core.messages import check_array, shown
 from getbit_env.core.streams import game_streams
-from getbit_env.sharks_are_wild.observations import Layout, Options, View, observe
+from getbit_env.sharks_are_wild.batch import Batch, head_of, play_and_observe_one
+from getbit_env.sharks_are_wild.observations import Layout, Options, observe
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
     OVER,
-    Games,
-    Outcome,
-    Rules,
-    actor,
     deal,
     new_games,
     new_outcome,
@@ -83,27 +80,40 @@ class Engine:
         self.layout = Layout(variant, options)
         self.size = games
         self.rules = variant.rules
-        self._pays = variant.reward_of_finish(reward).astype(np.float32)
-        self.state = new_games(self.rules, games)
-        self.outcome = new_outcome(variant.players, games)
-        self._all = np.ones(games, np.uint8)
-        self._to_choosing, self._to_all = (np.full(games, show, np.uint8) for show in (Show.CHOOSING, Show.ALL))
-        self.observation = np.zeros((games, variant.players, self.layout.size), np.float32)
-        self.action_mask = np.ones((games, variant.players, variant.actions), np.int8)
-        self.actions, self.asked = (np.zeros((games, variant.players), np.int64) for _ in range(2))
-        self.replaced = np.zeros((games, variant.players), np.uint8)
-        self.streams, self.counters = game_streams(seed, games), np.zeros(games, np.uint64)
-        self._own = _Own(
-            streams=self.streams,
-            counters=self.counters,
-            pays=self._pays,
-            actions=self.actions,
-            replaced=self.replaced,
-            observation=self.observation,
-            action_mask=self.action_mask,
-            active=self._all,
-            show=self._to_choosing,
+        self._keep(
+            Batch(
+                games=new_games(self.rules, games),
+                outcome=new_outcome(variant.players, games),
+                deck=self.rules.deck,
+                streams=game_streams(seed, games),
+                counters=np.zeros(games, np.uint64),
+                pays=variant.reward_of_finish(reward).astype(np.float32),
+                actions=np.zeros((games, variant.players), np.int64),
+                replaced=np.zeros((games, variant.players), np.uint8),
+                observation=np.zeros((games, variant.players, self.layout.size), np.float32),
+                action_mask=np.ones((games, variant.players, variant.actions), np.int8),
+                active=np.ones(games, np.uint8),
+                show=np.full(games, Show.CHOOSING, np.uint8),
+            )
         )
+        self.asked = np.zeros((games, variant.players), np.int64)
+        self._to_all = np.full(games, Show.ALL, np.uint8)
+
+    def _keep(self, batch: Batch) -> None:
+        """Move the arrays of a batch to where the kernels take them from."""
+        self._plan, self._block, batch = gather(head_of(self.rules, self.layout.view), batch)
+        self._batch = batch
+        self.state, self.outcome, self._pays, self._all = batch.games, batch.outcome, batch.pays, batch.active
+        self.streams, self.counters = batch.streams, batch.counters
+        self.actions, self.replaced = batch.actions, batch.replaced
+        self.observation, self.action_mask = batch.observation, batch.action_mask
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_plan": None, "_block": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._keep(self._batch)  # the arrays of a copy are copies, no longer parts of one block
 
     def seed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Set every game to the beginning of its stream, by this seed."""
@@ -186,7 +196,7 @@ class Engine:
         if actions is not self.asked:
             check_array("actions", actions, self.actions.shape, np.integer)
         self.actions[:] = actions
-        return _play_and_observe_one(self.layout.view, self.rules, self.state, self.outcome, self._own)
+        return play_and_observe_one(self._plan)
 
     def observe_as(self, layout: Layout) -> NDArray[np.float32]:
         """The games as seen in another layout of the same variant: `[G, P, layout.size]`; all players look on.
@@ -266,26 +276,3 @@ def check_deal(variant: Variant, cards: Sequence[int], first: int) -> None:
 
 def _is_whole(number: Any) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
-
-
-class _Own(NamedTuple):
-    """The arrays of an engine beside positions and outcome, together: to hand each to compiled code takes 0.3 us."""
-
-    streams: NDArray[np.uint64]
-    counters: NDArray[np.uint64]
-    pays: NDArray[np.float32]
-    actions: NDArray[np.int64]
-    replaced: NDArray[np.uint8]
-    observation: NDArray[np.float32]
-    action_mask: NDArray[np.int8]
-    active: NDArray[np.uint8]
-    show: NDArray[np.uint8]
-
-
-@kernel
-def _play_and_observe_one(view: View, rules: Rules, games: Games, outcome: Outcome, own: _Own) -> int:
-    replace_illegal_actions(rules, games, own.actions, own.active, own.replaced, 0, 1)
-    play(rules, games, own.actions, own.active, own.streams, own.counters, own.pays, outcome, 0, 1)
-    observe(view, rules, games, own.show, own.observation, own.action_mask, 0, 1)
-    decides: int = actor(games, 0)
-    return decides

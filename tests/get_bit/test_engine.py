@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from getbit_env.core.layouts import Show
-from getbit_env.get_bit.batch import AT, WHERE, Batch
 from getbit_env.get_bit.engine import Engine
-from getbit_env.get_bit.observations import Layout, Options, View
-from getbit_env.get_bit.rules import Rules
+from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import parse_variant
 from getbit_env.sharks_are_wild.engine import Engine as SharksEngine
 from getbit_env.sharks_are_wild.variants import parse_variant as parse_sharks
@@ -111,18 +109,3 @@ def test_whom_a_game_is_shown_to():
     assert not engine.observation[1, 0].any()
     assert engine.observation[1, 1:].any(axis=1).all()
     assert engine.observation[2].any(axis=1).all()
-
-
-def test_the_plan_of_a_block_says_where_each_array_lies_by_the_names_of_fields():
-    engine = begun(3, "7p-memory", options=Options(history=True))
-    assert tuple(engine._plan[: len(Rules._fields)]) == engine.variant.rules
-    assert View(*engine._plan[len(Rules._fields) : WHERE].tolist()) == engine.layout.view
-    numbers = []
-    for name in Batch._fields:
-        entry, number = getattr(engine._batch, name), getattr(AT, name)
-        for array, at in zip(entry, number, strict=True) if isinstance(entry, tuple) else [(entry, number)]:
-            address, *shape = engine._plan[WHERE + 4 * at :][:4].tolist()
-            assert (address, shape[: array.ndim]) == (array.ctypes.data, list(array.shape)), name
-            numbers.append(int(at))
-    assert numbers == list(range(len(numbers)))
-    assert len(engine._plan) == WHERE + 4 * len(numbers)
