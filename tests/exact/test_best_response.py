@@ -188,7 +188,7 @@ def test_a_slow_agent_is_judged_and_the_user_is_told_how_long_it_takes(monkeypat
     monkeypatch.setattr("getbit_env.exact.best_response._LONG", 0)
     assert exploitability(Whim(), Positions(parse_variant("2p-3c-1l")), name="whim", say=said.append).gain == expected.gain
     assert len(said) == 1
-    assert re.search(r"whim is slow: .* takes about \d+ minutes.*eval\.lower_bound", said[0])
+    assert re.search(r"whim is slow: .* takes about \d+ minutes.*getbit lower-bound", said[0])
 
 
 def test_the_regret_of_a_position_is_what_another_action_gains_there():
