@@ -303,8 +303,10 @@ class SingleAgentBatch:
 
     def _wins(self) -> NDArray[np.float64]:
         """`[G]`, the learner's share of wins that were decided just now."""
-        finish = self.engine.outcome.finish
-        return wins_of_finish(finish)[self.seat, self._games]
+        finish, win = self.engine.outcome.finish, np.zeros(self.engine.size)
+        won = np.flatnonzero((finish == 1).any(axis=0))  # few games end in a round
+        win[won] = wins_of_finish(finish[:, won])[self.seat[won], np.arange(len(won))]
+        return win
 
     def _play_on(
         self, finish: NDArray[np.uint8], reward: NDArray[np.float32], win: NDArray[np.float64], over: NDArray[np.bool_]
