@@ -154,9 +154,7 @@ def _leaderboard(sources: Sources) -> str:
         board_of_tournament(file, one) for file, one in sources.tournaments
     ]
     if not boards:
-        return _note(
-            "No results of a benchmark or a tournament were given: python -m eval.benchmark and eval.tournament make them."
-        )
+        return _note("No results of a benchmark or a tournament were given: getbit benchmark and getbit tournament make them.")
     head = (
         "<p>A row is an agent; the first wins most. It has one seat, another player has all others: the wins are means over those "
         "players. The dashed tick is the equal share. <em>Worst</em> is the table at which it wins least. <em>Gain</em> is what a "
@@ -238,7 +236,7 @@ def _scale(less: str, more: str) -> str:
 def _learning(runs: Sequence[Run]) -> str:
     runs = [run for run in runs if run.curves]
     if not runs:
-        return _note("No folder of a training run was given: python -m train.selfplay --output FOLDER makes one.")
+        return _note("No folder of a training run was given: getbit train --output FOLDER makes one.")
     parts = [
         "<p>A chart is a figure over the course of training. The legend has the last value. Bands are 95 % intervals of the "
         "games of an evaluation. They say nothing about what another training seed would learn. The dashed line: equal share.</p>"
