@@ -28,7 +28,7 @@ STARTS = 24
 EXAMPLES = {
     "runs/benchmark": "what the benchmark found, and how its agents play",
     "runs/first runs/tournament/4p-starts5040-seed0 --output report.html": "a training run, and a tournament of its agent",
-    "docs/leaderboard.json --starts 0 --without-truth": "the figures alone: no games, nothing judged",
+    "runs/benchmark --starts 0 --without-truth": "the figures alone: no games, nothing judged",
 }
 Progress = Callable[[str, int, int], None]
 

@@ -50,7 +50,10 @@ def serve(options: argparse.Namespace, variant: Variant) -> None:
     Raises:
         ValueError: an option is wrong, or a package is missing.
     """
-    need("starlette", "uvicorn", "websockets")
+    try:
+        need("starlette", "uvicorn", "websockets")
+    except ValueError as error:
+        raise ValueError(f"{error}; or play with --terminal, which needs nothing more") from None
     import uvicorn
 
     from getbit_env.web.agents import Roster

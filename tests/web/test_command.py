@@ -58,7 +58,7 @@ def test_without_the_extra_the_message_names_it(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "starlette" else found(name, *rest))
     with pytest.raises(SystemExit):
         main(["--no-browser"], "getbit play")
-    assert 'this needs starlette: pip install "getbit-env[web]"' in capsys.readouterr().err
+    assert 'this needs starlette: pip install "getbit-env[web]"; or play with --terminal' in capsys.readouterr().err
 
 
 def test_addresses_that_lead_to_this_machine_alone() -> None:
