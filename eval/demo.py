@@ -58,9 +58,9 @@ the equal share is 0.25, and the best that anybody can do against three random p
     {folder}/policy.safetensors          the agent: getbit_env.load_agent("{folder}")
 
 To try next:
-    python -m train.selfplay --help                              any number of players, every variant
-    python -m eval.exploitability {folder} --players 4           how far it is from unbeatable, exactly
-    python -m eval.tournament {folder} random my_module:MyAgent  your own agent beside it (README)""")
+    getbit train --help                                  any number of players, every variant
+    getbit exploitability {folder} --players 4           how far it is from unbeatable, exactly
+    getbit tournament {folder} random my_module:MyAgent  your own agent beside it (README)""")
     if not passed:
         sys.exit("the agent is weaker than it should be: at least 0.33 against random and surely over 0.25 against lowest")
 

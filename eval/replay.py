@@ -1,7 +1,7 @@
-"""Shows a recorded game: in the browser, as one HTML file to attach to a paper or an issue, as GIF or MP4.
+"""Show a recorded game: in the browser, as one HTML file to attach to a paper or an issue, as GIF or MP4.
 
-Replays are made by `play_match(..., record=FOLDER)`, by `python -m eval.tournament ... --record FOLDER`, and of a PettingZoo
-environment by `getbit_env.replays.replay_of(env)`.
+Replays are made by `play_match(..., record=FOLDER)`, by `getbit tournament ... --record FOLDER`, and of a PettingZoo environment by
+`getbit_env.replays.replay_of(env)`.
 """
 
 from __future__ import annotations
@@ -13,29 +13,26 @@ import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
-from getbit_env.command_line import interruptible, need
+from getbit_env.command_line import command_parser, interruptible, need
 from getbit_env.core.files import write_text
 from getbit_env.movies import NEEDED, SECONDS, write_gif, write_mp4
 from getbit_env.replays import load_replay
 from getbit_env.viewer import page
 
-EXAMPLES = """examples:
-  # watch it in the browser
-  %(prog)s game.replay.json
-  # one file to attach to an issue
-  %(prog)s game.replay.json --html game.html
-  # a quick film for a talk
-  %(prog)s game.replay.json --gif game.gif --seconds 0.8"""
+EXAMPLES = {
+    "game.replay.json": "watch it in the browser",
+    "game.replay.json --html game.html": "one file to attach to an issue",
+    "game.replay.json --gif game.gif --seconds 0.8": "a quick film for a talk",
+}
 
 
 def make_parser(prog: str) -> argparse.ArgumentParser:
-    """The arguments of the command, called as `prog`."""
-    raw = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(prog=prog, description=__doc__, epilog=EXAMPLES, formatter_class=raw, allow_abbrev=False)
+    """The command line."""
+    made = command_parser(prog, __doc__, EXAMPLES)
     made.add_argument("file", type=Path, metavar="FILE", help="a replay")
     made.add_argument("--html", type=Path, metavar="OUT", help="write one self-contained HTML file with the viewer inside")
-    made.add_argument("--gif", type=Path, metavar="OUT", help="write an animated GIF")
-    made.add_argument("--mp4", type=Path, metavar="OUT", help="write an MP4 film")
+    made.add_argument("--gif", type=Path, metavar="OUT", help="write an animated GIF (needs the extra [movies])")
+    made.add_argument("--mp4", type=Path, metavar="OUT", help="write an MP4 film (likewise)")
     made.add_argument("--seconds", type=float, default=SECONDS, help="that GIF and MP4 show each position (default %(default)s)")
     return made
 

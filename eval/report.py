@@ -1,7 +1,7 @@
-"""A report of what was found, in one HTML file that can be mailed: it loads nothing from elsewhere.
+"""Write a report of what was found, one HTML file that can be mailed: it loads nothing from elsewhere.
 
-Give it results of `eval.benchmark`, `tournament.json` of `eval.tournament`, folders of training runs, and replays. It plays some
-games of the agents that it finds there, to see what they play where, and judges them exactly where that is possible.
+Give it results of `getbit benchmark`, `tournament.json` of `getbit tournament`, folders of training runs, and replays. It plays
+some games of the agents that it finds there, to see what they play where, and judges them exactly where that is possible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from getbit_env.agent_registry import is_code, load_agent
-from getbit_env.command_line import at_least_one, interruptible, need, no_bar, progress_of
+from getbit_env.command_line import at_least_one, command_parser, interruptible, need, no_bar, progress_of
 from getbit_env.core.files import write_text
 from getbit_env.core.provenance import provenance
 from getbit_env.match.runner import LEAST_STARTS, ForfeitError
@@ -25,20 +25,17 @@ from getbit_env.report.profiles import Profile, profile_of
 from getbit_env.report.sources import Sources, read_sources
 
 STARTS = 24
-EXAMPLES = """examples:
-  # what the benchmark found, and how its agents play
-  %(prog)s runs/benchmark
-  # a training run, and a tournament in which its agent played
-  %(prog)s runs/first runs/tournament/4p-starts5040-seed0 --output report.html
-  # the figures alone: no games, nothing judged
-  %(prog)s docs/leaderboard.json --starts 0 --without-truth"""
+EXAMPLES = {
+    "runs/benchmark": "what the benchmark found, and how its agents play",
+    "runs/first runs/tournament/4p-starts5040-seed0 --output report.html": "a training run, and a tournament of its agent",
+    "runs/benchmark --starts 0 --without-truth": "the figures alone: no games, nothing judged",
+}
 Progress = Callable[[str, int, int], None]
 
 
 def make_parser(prog: str) -> argparse.ArgumentParser:
-    """The arguments of the command, called as `prog`."""
-    raw = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(prog=prog, description=__doc__, epilog=EXAMPLES, formatter_class=raw, allow_abbrev=False)
+    """The command line."""
+    made = command_parser(prog, __doc__, EXAMPLES)
     made.add_argument("sources", nargs="+", type=Path, metavar="PATH", help="files and folders with results, runs and replays")
     made.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="default %(default)s")
     made.add_argument("--title", default="getbit-env report", help="of the page (default: %(default)s)")

@@ -1,7 +1,7 @@
 """An agent of your own, in a match and in a tournament.
 
 python -m examples.own_agent
-python -m eval.tournament examples.own_agent:Wary random counter
+getbit tournament examples.own_agent:Wary random counter
 """
 
 import argparse

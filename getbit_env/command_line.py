@@ -120,16 +120,16 @@ def variant_of(arguments: argparse.Namespace) -> Any:
     if arguments.variant is not None:
         variant = find_variant(arguments.variant)
         if asked and asked != {"players": variant.players}:
-            raise ValueError(f"--variant {arguments.variant} already says what {_flags(asked)} would; give one or the other")
+            raise ValueError(f"--variant {arguments.variant} already says what {flags_of(asked)} would; give one or the other")
         return variant
     options = {"players": arguments.players_by_default, **asked}
     of_sharks = [name for name in SHARKS_OPTIONS if name in asked]
     if not of_sharks:
         return choose_variant(None, **options)
     if of_get_bit := [name for name in GET_BIT_OPTIONS if name in asked]:
-        raise ValueError(f"{_flags(of_sharks)} is about Sharks are Wild, and {_flags(of_get_bit)} about Get Bit!")
+        raise ValueError(f"{flags_of(of_sharks)} is about Sharks are Wild, and {flags_of(of_get_bit)} about Get Bit!")
     if "level" not in asked:
-        raise ValueError(f"{_flags(of_sharks)} is about Sharks are Wild: say --level 1 or --level 2 as well")
+        raise ValueError(f"{flags_of(of_sharks)} is about Sharks are Wild: say --level 1 or --level 2 as well")
     return SharksVariant(**options)
 
 
@@ -138,7 +138,8 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _flags(names: Iterable[str]) -> str:
+def flags_of(names: Iterable[str]) -> str:
+    """Options as they are typed, one after the other."""
     return " ".join(map(_flag, names))
 
 

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from getbit_env.core.choices import whole_number
 from getbit_env.core.files import write_text
 from getbit_env.core.messages import shown
+from getbit_env.core.rendering import as_html_strip, as_text
 from getbit_env.core.snapshots import same
 from getbit_env.core.spec import Dynamics, GameSpec, Variant
 from getbit_env.game_registry import find_game, find_variant, game_ids, game_of
@@ -119,6 +121,21 @@ class Replay:
         unit = find_game(self.game).length_unit
         end = f"{' and '.join(self.winners) or 'nobody'} won" if self.end.over else "broken off"
         return f"{self.variant}: {' against '.join(self.agents)}, {self.end.length} {unit}, {end}"
+
+    def __repr__(self) -> str:
+        return f"<Replay {self}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: every position, or the text alone where nothing draws the game, or it can't be played."""
+        game = find_game(self.game)
+        if not game.rendering:
+            return as_text(str(self))
+        rendering = import_module(game.rendering)
+        try:
+            strip = as_html_strip(rendering, (rendering.scene_of_batch(engine, 0) for engine in self.positions()))
+        except ReplayError as error:
+            return as_text(f"{self}\n{error}")
+        return f"{as_text(str(self))}\n{strip}"
 
     def verify(self) -> None:
         """Play the game again, and compare.

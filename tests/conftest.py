@@ -1,6 +1,7 @@
 """What all tests share: the marker that names a clause of the rules, and a Hypothesis that does the same on every run."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,16 @@ settings.load_profile("same every run")
 
 
 os.environ["GETBIT_ENV_QUIET"] = "1"  # what a test finds on stderr does not depend on what was compiled before
+
+
+@pytest.fixture
+def one_torch_thread() -> Iterator[None]:
+    """One thread for torch: small networks only wait for each other's threads, when tests run in parallel."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
-import torch
 
 from getbit_env import load_agent
 from getbit_env.match import play_match
@@ -17,12 +15,7 @@ from train.records import Records
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def blocks_of(page: str) -> list[str]:

@@ -165,6 +165,15 @@ def test_games_have_the_same_files() -> None:
         assert names <= files(game)
 
 
+def test_the_page_says_what_every_file_is_for() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = page[page.index("## What is where") : page.index("## Inside a game")]
+    for path in sorted((ROOT / "getbit_env").iterdir()):
+        name = f"{path.name}/" if (path / "__init__.py").exists() else path.name
+        if name.endswith(("/", ".py")) and name != "__init__.py":
+            assert f"`{name}`" in listed, name
+
+
 # --- the checks --------------------------------------------------------------------------------------------------------------
 
 

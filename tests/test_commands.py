@@ -247,6 +247,15 @@ def test_every_command_has_its_section_in_the_docs() -> None:
             parser_of(name).parse_args(shlex.split(example.partition("#")[0]))
 
 
+def test_commands_have_one_name() -> None:
+    modules = [command.module for command in THERE.values() if command.module.startswith("eval.") and "speed" not in command.module]
+    other_name = re.compile(rf"python -m (?:{'|'.join(map(re.escape, [*modules, 'train.selfplay', 'train.ppo']))})\b")
+    assert other_name.search("`python -m eval.solve --players 2`")
+    pages = {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "agents/README.md", *(ROOT / "getbit_env").rglob("*.py")}
+    pages -= {ROOT / "docs/commands.md", ROOT / "docs/leaderboard.md"}  # the one says that there is another name, the other is made
+    assert [page.name for page in pages if other_name.search(page.read_text(encoding="utf-8"))] == []
+
+
 # --- warm-up -----------------------------------------------------------------------------------------------------------------
 
 WITHOUT_FILES = """

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import torch
 
 from examples import dqn_single_agent, maskable_ppo, own_agent, ppo_single_agent
 from getbit_env.get_bit.engine import Engine
@@ -15,14 +13,7 @@ from getbit_env.get_bit.notation import parse_position
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.variants import parse_variant
 
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """So small networks only wait for each other's threads, when tests run in parallel."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 @pytest.mark.parametrize("example", [ppo_single_agent, dqn_single_agent], ids=["ppo", "dqn"])

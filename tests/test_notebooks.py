@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from getbit_env.game_registry import find_variant
 from getbit_env.get_bit import ID, notation
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.rendering import scene_of_batch, scenes
+from getbit_env.replays import load_replay
 from getbit_env.sharks_are_wild import notation as sharks_notation
 
 ROOT = Path(__file__).parent.parent
@@ -62,6 +64,19 @@ def test_positions_and_games_show_themselves() -> None:
     text = (ROOT / "tests/sharks_are_wild/golden/sharks-2p-level1.txt").read_text(encoding="utf-8")
     other = sharks_notation.parse_game(text)
     assert len(pictures(other._repr_html_())) == len(other.actions) + 1
+
+
+@pytest.mark.parametrize("name", ["4p", "sharks-4p-level1-2coins"])
+def test_a_replay_shows_every_position(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = load_replay(ROOT / f"tests/golden_replays/{name}.replay.json")
+    shown = replay._repr_html_()
+    assert len(pictures(shown)) == len(replay.moves) + 1
+    assert shown.startswith(f"<pre>{replay}</pre>")
+    damaged = replace(replay, end=replace(replay.end, digest="0" * 16))
+    assert "the replay says digest" in damaged._repr_html_()
+    assert pictures(damaged._repr_html_()) == []
+    monkeypatch.setattr(rendering, "find_spec", lambda _: None)
+    assert replay._repr_html_().count("<pre>") == len(replay.moves) + 2
 
 
 def test_without_pygame_the_text_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +142,11 @@ def test_a_variant_says_what_makes_it(name: str) -> None:
 )
 def test_an_agent_says_what_makes_it(name: str, said: str) -> None:
     assert repr(getbit_env.load_agent(name)) == said
+
+
+def test_a_replay_says_what_was_played() -> None:
+    replay = load_replay(ROOT / "tests/golden_replays/4p.replay.json")
+    assert repr(replay) == "<Replay 4p: four_players against lookahead against random against counter, 12 rounds, lookahead won>"
 
 
 def test_a_layout_says_its_fields() -> None:

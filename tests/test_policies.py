@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +48,7 @@ MEMORYLESS = [name for name in ALGORITHMS if name != "RecurrentPPO"]
 GREEDY = ("DQN", "QRDQN")
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def trained(algorithm: str, env: Any = None, timesteps: int = 384, policy: str | None = None, **options: Any) -> Any:

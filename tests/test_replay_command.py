@@ -1,4 +1,4 @@
-"""`python -m eval.replay`: pages, GIF and MP4 of recorded games."""
+"""`getbit replay`: pages, GIF and MP4 of recorded games."""
 
 from __future__ import annotations
 

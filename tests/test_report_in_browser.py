@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,27 +12,17 @@ from eval.replay import main as replay
 from eval.report import main as report
 from getbit_env.agent_registry import load_agent
 from getbit_env.match import play_match, play_tournament
+from tests import chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="playwright is not installed"),
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (on Debian: apt-get install chromium)"),
-]
-PATIENCE = 120_000  # milliseconds
+pytestmark = chromium.MARKS
 LONG = "a_name_that_is_much_too_long_for_a_cell" * 2
 GOLDEN = Path(__file__).parent / "golden_replays"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
-        one = driver.chromium.launch(executable_path=CHROMIUM, args=options)
+    with chromium.started() as one:
         yield one
-        one.close()
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +36,11 @@ def page_of_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-class Window:
-    """A window, which notes all that the console says, and every request."""
+class Window(chromium.Window):
+    """A window that shows a file."""
 
     def __init__(self, browser: Any, file: Path, **options: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "reduced_motion": "reduce", **options})
-        self.said: list[str] = []
-        self.requests: list[str] = []
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE)
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        super().__init__(browser, **options)
         self.page.goto(file.as_uri())
         self.page.wait_for_selector(".gb-board")
 

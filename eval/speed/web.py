@@ -1,8 +1,5 @@
 """How many games the server of `getbit play` bears at a time (`docs/play.md`).
 
-    python -m eval.speed.web            # 500 people who think for five seconds before each card
-    python -m eval.speed.web --pause 0  # and who don't
-
 The server runs in a process of its own, as people run it. Every client keeps its connection open from the first to the last game.
 """
 
@@ -23,7 +20,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from getbit_env.command_line import at_least_one
+from getbit_env.command_line import at_least_one, command_parser
 
 
 class Client:
@@ -116,13 +113,14 @@ def processor_time_of(process: int) -> float:
 
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    examples = {"": "500 people who think for five seconds before each card", "--pause 0": "and people who don't"}
+    parser = command_parser("python -m eval.speed.web", __doc__, examples)
     parser.add_argument("--games", type=at_least_one, default=500, help="at the same time")
     parser.add_argument("--variant", default="4p", help="of Get Bit!, by its name")
     parser.add_argument("--agent", default="counter", help="in the other seats")
     parser.add_argument("--pause", type=float, default=5.0, help="seconds before each choice, on average")
     options = parser.parse_args()
-    command = [sys.executable, "-m", "eval.play", "--no-browser", "--port", "0"]
+    command = [sys.executable, "-m", "getbit_env", "play", "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

@@ -1,7 +1,7 @@
-"""Play a game yourself: in the browser, or with --terminal in this terminal.
+"""Play a game yourself: on a page in the browser, or with --terminal in this terminal.
 
 You choose for one seat, agents have the others. Hidden cards stay hidden. At any time you can ask what an agent would play in your
-place, and begin the same game anew.
+place, and begin the same game anew. The page lets you choose everything, and watch agents play; it needs the extra [web].
 """
 
 from __future__ import annotations
@@ -10,64 +10,67 @@ import argparse
 import secrets
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-from getbit_env.command_line import add_variant_arguments, command_parser, variant_of
+from getbit_env.command_line import add_variant_arguments, command_parser, flags_of, variant_of
+from getbit_env.core.spec import Variant
 from getbit_env.terminal.faces import face_of
 from getbit_env.terminal.loops import Game
 from getbit_env.terminal.screen import LeftError, Screen
 from getbit_env.terminal.table import YOU, AgentError, Table
+from getbit_env.web.command import PAGE_OPTIONS, add_page_arguments, serve
 
 EXAMPLES = {
+    "": "in the browser; choose everything on the page",
+    "--variant 4p-memory --seat 2 --against counter montecarlo lowest": "the memory game, from the third seat",
+    "--agent runs/first": "your own agent is in the lists of the page as well",
+    "--watch --variant 7p": "agents play, you look on",
+    "--host 0.0.0.0": "for other machines too; the address that is printed holds a token",
     "--terminal": "four players, in this terminal",
     "--terminal --players 2 --against two_players": "two robots each, against a trained agent",
-    "--terminal --variant 4p-memory --seat 2 --against counter random lowest": "the memory game, from the third seat",
     "--terminal --variant sharks-3p-level2 --ascii": "the second game, without colours and signs",
     "--terminal --start CADB --seed 7": "a game that can be played again: this line, this luck",
 }
+TERMINAL_OPTIONS = ("seed", "start", "ascii")
 
 
 def make_parser(prog: str) -> argparse.ArgumentParser:
     """The command line."""
     parser = command_parser(prog, __doc__, EXAMPLES)
     add_variant_arguments(parser)
-    parser.add_argument("--terminal", action="store_true", help="in this terminal, not in the browser")
     parser.add_argument("--against", nargs="+", metavar="AGENT", help="of the other seats, in turn (default: a bot that counts)")
-    parser.add_argument("--seat", type=int, default=0, help="your seat, from 0 on (default %(default)s)")
-    add_game_arguments(parser)
+    parser.add_argument("--seat", type=int, help="your seat, from 0 on (default 0)")
+    add_page_arguments(parser.add_argument_group("in the browser"))
+    terminal = parser.add_argument_group("in the terminal")
+    terminal.add_argument("--terminal", action="store_true", help="play in this terminal")
+    add_game_arguments(terminal)
     return parser
 
 
-def add_game_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what says how a game begins, and how it is shown."""
+def add_game_arguments(parser: argparse._ActionsContainer) -> None:
+    """Add what says how a game begins, and how a terminal shows it. An option that is not given is None."""
     parser.add_argument("--seed", type=int, help="the same seed and choices are the same game (default: drawn)")
     parser.add_argument(
         "--start", metavar="LINE", help="the starting line of the first game, front to back, such as CADB (Get Bit!)"
     )
-    parser.add_argument("--ascii", action="store_true", help="no colours, and no signs beyond ASCII")
+    parser.add_argument("--ascii", action="store_true", default=None, help="no colours, and no signs beyond ASCII")
 
 
 def main(arguments: Sequence[str], prog: str) -> int:
     """Run the command; returns its exit code."""
     parser = make_parser(prog)
-    if "--terminal" not in arguments and not {"-h", "--help"} & {*arguments}:
-        if find_spec("getbit_env.web") is None:
-            parser.error("the page for the browser is not in this installation; --terminal plays here")
-        code: int = import_module("getbit_env.web.command").main(arguments)
-        return code
     options = parser.parse_args(arguments)
+    foreign = PAGE_OPTIONS if options.terminal else TERMINAL_OPTIONS
+    if given := [name for name in foreign if getattr(options, name) is not None]:
+        away = "is for the browser, and --terminal is not" if options.terminal else "is for the terminal: say --terminal as well"
+        parser.error(f"{flags_of(given)} {away}")
     try:
         variant = variant_of(options)
-        if not 0 <= options.seat < variant.players:
-            raise ValueError(f"--seat is 0 to {variant.players - 1} in {variant}, not {options.seat}")
-        others = options.against or [face_of(variant).DEFAULT_OPPONENT]
-        names = seated(others, variant.players - 1, "--against")
-        names.insert(options.seat, YOU)
-        table = Table(variant, names)
-        seed, start = beginning(options, variant)
-        Game(table, Screen(ascii_only=options.ascii)).play(seed, start)
+        check_seats(options, variant)
+        if options.terminal:
+            play_here(options, variant)
+        else:
+            serve(options, variant)
     except LeftError:
         print("Bye.")
     except ValueError as error:
@@ -76,6 +79,34 @@ def main(arguments: Sequence[str], prog: str) -> int:
         sys.stderr.write(f"{prog}: error: {error}\n")
         return 1
     return 0
+
+
+def check_seats(options: argparse.Namespace, variant: Variant) -> None:
+    """Refuse a seat that there is not, and more agents than seats.
+
+    Raises:
+        ValueError: with the reason.
+    """
+    if options.watch and options.seat is not None:
+        raise ValueError("--watch takes no seat, and --seat takes one; give one or the other")
+    if options.seat is not None and not 0 <= options.seat < variant.players:
+        raise ValueError(f"--seat is 0 to {variant.players - 1} in {variant}, not {options.seat}")
+    seated(options.against or [YOU], variant.players - (not options.watch), "--against")
+
+
+def play_here(options: argparse.Namespace, variant: Variant) -> None:
+    """Play in this terminal.
+
+    Raises:
+        AgentError: an agent failed.
+        LeftError: the person leaves.
+        ValueError: an option is wrong.
+    """
+    names = seated(options.against or [face_of(variant).DEFAULT_OPPONENT], variant.players - 1, "--against")
+    names.insert(options.seat or 0, YOU)
+    table = Table(variant, names)
+    seed, start = beginning(options, variant)
+    Game(table, Screen(ascii_only=bool(options.ascii))).play(seed, start)
 
 
 def seated(names: Sequence[str], seats: int, argument: str) -> list[str]:

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str], prog: str) -> int:
     """Run the command; returns its exit code."""
     parser = make_parser(prog)
     options = parser.parse_args(arguments)
-    screen = Screen(ascii_only=options.ascii)
+    screen = Screen(ascii_only=bool(options.ascii))
     try:
         variant = variant_of(options)
         table = Table(variant, seated(options.agents, variant.players, "AGENT"))

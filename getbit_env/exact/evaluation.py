@@ -1,8 +1,8 @@
 """What every action of a policy is worth in every position: the whole game at once, without sampling.
 
-A `GameGraph` keeps where each joint choice of each position leads, so that a pass over the game takes a second or two instead
-of playing all rounds again. `evaluate` makes such passes. Algorithms that learn from all positions in every iteration stand
-on it; `train.exact` has some.
+A `GameGraph` keeps where each joint choice of each position leads, so that a pass over the game looks up where rounds lead
+instead of playing them again. `evaluate` makes such passes. Algorithms that learn from all positions in every iteration can
+stand on it.
 
 Axes as in `positions`: N positions, P players (roles), A actions, E joint choices of all positions together. Values are in -1..1
 with two players, and chances of winning with more.

@@ -115,14 +115,14 @@ def boards_of_results(results: Sequence[TaskResult], seeds: Sequence[tuple[str, 
     return boards
 
 
-def _row_of_seeds(one: SeedsRow) -> Row:
-    gain = f"{one.gain.mean:.4f}" if one.gain else ""
+def _row(name: str, one: TaskResult | SeedsRow, gain: str) -> Row:
+    worst = one.worst
     return Row(
-        f"{one.recipe}, {len(one.seeds)} seeds",
+        name,
         one.win,
         one.payoff,
-        one.worst.value if one.worst else None,
-        one.worst.table if one.worst else "",
+        worst.value if worst else None,
+        worst.table if worst else "",
         one.held_out_win,
         one.mixed_win,
         gain,
@@ -138,23 +138,12 @@ def _groups(results: Sequence[TaskResult]) -> dict[tuple[str, str], list[TaskRes
 
 
 def _board(task: str, budget: str, results: Sequence[TaskResult], seeds: Sequence[SeedsRow]) -> Board:
-    rows = [_row_of_seeds(one) for one in seeds]
+    rows = [_row(f"{row.recipe}, {len(row.seeds)} seeds", row, f"{row.gain.mean:.4f}" if row.gain else "") for row in seeds]
     for one in results:
         if one.win is None:
             rows.append(Row(one.agent, None, reason=one.reason or str(one.status)))
-            continue
-        rows.append(
-            Row(
-                one.agent,
-                one.win,
-                one.payoff,
-                one.worst.value if one.worst else None,
-                one.worst.table if one.worst else "",
-                one.held_out_win,
-                one.mixed_win,
-                _gain(one),
-            )
-        )
+        else:
+            rows.append(_row(one.agent, one, _gain(one)))
     return Board(
         f"{task}, benchmark", task, 1 / find_variant(task).players, _sorted(rows), cite(budget) if budget in BUDGETS else budget
     )

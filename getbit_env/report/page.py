@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -39,7 +37,7 @@ from getbit_env.report.figures import (
 from getbit_env.report.leaks import Leaks
 from getbit_env.report.profiles import Profile, Share
 from getbit_env.report.sources import Run, Sources
-from getbit_env.viewer.html import embedded_json, script, style
+from getbit_env.viewer.html import embedded_json, hash_of, script, style
 
 MOST_FILMS = 12
 BITES = "bites"  # what Get Bit! calls its counts of bites
@@ -104,7 +102,7 @@ def as_page(
     sections = "\n".join(f'<section id="{name}">\n<h2>{SECTIONS[name]}</h2>\n{text}\n</section>' for name, text in parts.items())
     links = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading in SECTIONS.items())
     code, sheet = script() + BOOT, style() + (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
-    policy = f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(sheet)}; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; script-src {hash_of(code)}; style-src {hash_of(sheet)}; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -115,10 +113,6 @@ def as_page(
         f'<script type="application/json" id="films">{embedded_json(films)}</script>\n'
         f'<script type="module">{code}</script>\n</body>\n</html>\n'
     )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _note(text: str) -> str:
@@ -154,9 +148,7 @@ def _leaderboard(sources: Sources) -> str:
         board_of_tournament(file, one) for file, one in sources.tournaments
     ]
     if not boards:
-        return _note(
-            "No results of a benchmark or a tournament were given: python -m eval.benchmark and eval.tournament make them."
-        )
+        return _note("No results of a benchmark or a tournament were given: getbit benchmark and getbit tournament make them.")
     head = (
         "<p>A row is an agent; the first wins most. It has one seat, another player has all others: the wins are means over those "
         "players. The dashed tick is the equal share. <em>Worst</em> is the table at which it wins least. <em>Gain</em> is what a "
@@ -238,7 +230,7 @@ def _scale(less: str, more: str) -> str:
 def _learning(runs: Sequence[Run]) -> str:
     runs = [run for run in runs if run.curves]
     if not runs:
-        return _note("No folder of a training run was given: python -m train.selfplay --output FOLDER makes one.")
+        return _note("No folder of a training run was given: getbit train --output FOLDER makes one.")
     parts = [
         "<p>A chart is a figure over the course of training. The legend has the last value. Bands are 95 % intervals of the "
         "games of an evaluation. They say nothing about what another training seed would learn. The dashed line: equal share.</p>"

@@ -93,7 +93,7 @@ def read_sources(paths: Sequence[str | Path]) -> Sources:
     """Read files and folders.
 
     Args:
-        paths: files of benchmarks (`python -m eval.benchmark`), `tournament.json`, replays; folders that hold such files, and
+        paths: files of benchmarks (`getbit benchmark`), `tournament.json`, replays; folders that hold such files, and
             folders of runs.
 
     Raises:
@@ -113,8 +113,8 @@ def read_sources(paths: Sequence[str | Path]) -> Sources:
         if _size(found) == before:
             why = f": {found.notes[noted]}" if len(found.notes) > noted else ""
             raise ValueError(
-                f"{str(path)!r} holds nothing that a report shows{why}. It shows results of eval.benchmark, tournament.json of "
-                "eval.tournament, replays, and folders of runs"
+                f"{str(path)!r} holds nothing that a report shows{why}. It shows results of getbit benchmark, tournament.json of "
+                "getbit tournament, replays, and folders of runs"
             )
     unique = {(one.agent, one.task, one.budget): one for one in found.results}  # the last one of an agent at a task is the newest
     found.results = list(unique.values())

@@ -1,4 +1,4 @@
-"""What is known exactly of a position of Get Bit!, where a solution is in the cache folder (`python -m eval.solve`)."""
+"""What is known exactly of a position of Get Bit!, where a solution is in the cache folder (`getbit solve`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`getbit play`: a page on which a person plays with agents, or looks on."""
+"""The part of `getbit play` that serves the page on which people play, and look on."""
 
 from __future__ import annotations
 
@@ -8,37 +8,26 @@ import secrets
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from getbit_env.command_line import add_variant_arguments, need, variant_of
+from getbit_env.command_line import need
+from getbit_env.core.spec import Variant
 
-EPILOG = """examples:
-  getbit play                                 four players; choose everything on the page
-  getbit play --players 2 --against equilibrium
-  getbit play --variant 4p-memory --seat 2 --against counter montecarlo
-  getbit play --agent runs/first              your own agent is in the lists as well
-  getbit play --watch --variant 7p            agents play, you look on
-  getbit play --host 0.0.0.0                  for other machines too; the address holds a token
-"""
+PAGE_OPTIONS = ("watch", "agent", "host", "port", "no_browser")
+THIS_MACHINE = "127.0.0.1"
+PORT = 8377
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options."""
-    options = argparse.ArgumentParser(
-        prog="getbit play", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+def add_page_arguments(parser: argparse._ActionsContainer) -> None:
+    """Add the options that the page alone has. One that is not given is None."""
+    parser.add_argument("--watch", action="store_true", default=None, help="take no seat: agents play, you look on")
+    parser.add_argument(
+        "--agent", action="append", metavar="AGENT", help="list this agent too: a folder, a file, or module:attribute"
     )
-    add_variant_arguments(options)
-    options.add_argument("--against", nargs="+", default=[], metavar="AGENT", help="agents of the other seats, in turn")
-    options.add_argument("--seat", type=int, help="your seat, from 0 on (default 0)")
-    options.add_argument("--watch", action="store_true", help="take no seat")
-    options.add_argument(
-        "--agent", action="append", default=[], metavar="AGENT", help="list this agent too: a folder, a file, or module:attribute"
-    )
-    options.add_argument("--host", default="127.0.0.1", help="address to serve on (default 127.0.0.1: this machine alone)")
-    options.add_argument("--port", type=int, default=8377, help="port to serve on, 0 for any that is free (default 8377)")
-    options.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
-    return options
+    parser.add_argument("--host", help=f"address to serve on (default {THIS_MACHINE}: this machine alone)")
+    parser.add_argument("--port", type=int, help=f"port to serve on, 0 for any that is free (default {PORT})")
+    parser.add_argument("--no-browser", action="store_true", default=None, help="print the address, and open no browser")
 
 
 def is_loopback(host: str) -> bool:
@@ -51,65 +40,56 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def serve(options: argparse.Namespace, variant: Variant) -> None:
     """Serve until Ctrl-C.
 
-    Returns:
-        What the process ends with: 0, or 2 for a wrong argument.
+    Args:
+        options: `against`, `seat`, and those of `add_page_arguments`.
+        variant: what the page begins with.
+
+    Raises:
+        ValueError: an option is wrong, or a package is missing.
     """
-    options = parser()
-    arguments = options.parse_args(argv)
     try:
         need("starlette", "uvicorn", "websockets")
-        return _serve(arguments)
     except ValueError as error:
-        options.error(str(error))
-    except KeyboardInterrupt:
-        return 0
-
-
-def _serve(arguments: argparse.Namespace) -> int:
+        raise ValueError(f"{error}; or play with --terminal, which needs nothing more") from None
     import uvicorn
 
     from getbit_env.web.agents import Roster
     from getbit_env.web.server import GameServer, Limits, make_app
 
-    variant = variant_of(arguments)
-    if arguments.watch and arguments.seat is not None:
-        raise ValueError("--watch takes no seat, and --seat takes one; give one or the other")
-    if arguments.seat is not None and not 0 <= arguments.seat < variant.players:
-        raise ValueError(f"--seat is 0 to {variant.players - 1} in {variant}, not {arguments.seat}")
-    if not 0 <= arguments.port < 65536:
-        raise ValueError(f"--port is 0 to 65535, not {arguments.port}")
-    roster = Roster([*arguments.agent])
+    host, port = options.host or THIS_MACHINE, PORT if options.port is None else options.port
+    against = options.against or []
+    if not 0 <= port < 65536:
+        raise ValueError(f"--port is 0 to 65535, not {port}")
+    roster = Roster([*(options.agent or [])])
     listed = roster.names(variant)
-    for name in arguments.against:
+    for name in against:
         if name not in listed:
             raise ValueError(
                 f"--against {name}: no such agent plays {variant}; there are {', '.join(listed)} (--agent adds others)"
             )
     choice: dict[str, Any] = {
         "variant": variant.name,
-        "seat": None if arguments.watch else arguments.seat or 0,
-        "agents": arguments.against,
+        "seat": None if options.watch else options.seat or 0,
+        "agents": against,
     }
     limits = Limits()
-    token = None if is_loopback(arguments.host) else secrets.token_urlsafe(24)
-    app = make_app(GameServer(roster, limits, choice), host=arguments.host, token=token)
-    listening = listen(arguments.host, arguments.port)
-    port = listening.getsockname()[1]
-    name = f"[{arguments.host}]" if ":" in arguments.host and not arguments.host.startswith("[") else arguments.host
-    if arguments.host in ("0.0.0.0", "::"):
+    token = None if is_loopback(host) else secrets.token_urlsafe(24)
+    app = make_app(GameServer(roster, limits, choice), host=host, token=token)
+    listening = listen(host, port)
+    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    if host in ("0.0.0.0", "::"):
         name = socket.gethostname()
-    address = f"http://{name}:{port}/" + ("" if token is None else f"?token={token}")
+    address = f"http://{name}:{listening.getsockname()[1]}/" + ("" if token is None else f"?token={token}")
     sys.stdout.write(f"Get Bit! is at {address}\nCtrl-C ends it.\n")
     sys.stdout.flush()
-    if not arguments.no_browser:
+    if not options.no_browser:
         webbrowser.open(address)
     sys.setswitchinterval(0.001)  # messages and agents take turns: a round takes about as long as one turn
-    with listening:
+    with listening, suppress(KeyboardInterrupt):
         uvicorn.Server(settings(app, limits)).run([listening])
-    return 0
 
 
 def settings(app: Any, limits: Any) -> Any:
@@ -151,7 +131,3 @@ def listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"--host {host} --port {port} can't be served on: {error.strerror or error}{hint}") from error
     listening.setblocking(False)
     return listening
-
-
-if __name__ == "__main__":
-    sys.exit(main())

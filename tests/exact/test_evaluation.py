@@ -1,5 +1,8 @@
 """A policy evaluated in every position at once, against plain recursion and against `exploitability`."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -126,3 +129,22 @@ def test_what_is_no_policy_is_refused(graph):
 class Half(Whim):
     def probabilities(self, observation, action_mask):
         return super().probabilities(observation, action_mask) / 2
+
+
+def test_the_examples_of_the_page_run(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "exact.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        if "brute_force" not in block:  # that one asks for a solution of the full game
+            exec(block, names)
+    assert re.fullmatch(
+        r"a best response gains 0\.\d{4} on counter, NashConv \d\.\d{4}\n"
+        r"\d+ joint choices; from one start the actions of role 0 are worth \[.*\]\n"
+        r"a best response gains 0\.\d{4} on counter, and 0\.\d{4} if it plays at random now and then\n",
+        capsys.readouterr().out,
+        re.DOTALL,
+    )
+    found, better, legal = names["found"], names["better"], names["graph"].legal
+    assert np.take_along_axis(legal, better[..., None], axis=2)[legal.any(axis=2)].all()
+    assert found.best_values[names["start"], 0] == found.best_action_values[names["start"], 0].max()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,30 +11,20 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette", reason="the extra [web] is not installed")
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-from playwright.sync_api import sync_playwright
 
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.viewer import film, page, recorder
+from tests import chromium
 from tests.web.client import Served
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (on Debian: apt-get install chromium)"),
-]
-PATIENCE = 120_000  # milliseconds to wait for the page before a test fails
-WIDE, NARROW = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
+pytestmark = chromium.MARKS
+NARROW = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_playwright() as driver:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
-        one = driver.chromium.launch(executable_path=CHROMIUM, args=options)
+    with chromium.started() as one:
         yield one
-        one.close()
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +33,8 @@ def served() -> Iterator[Served]:
         yield one
 
 
-class Page:
-    """A page in a window of its own, which notes all that the console says, and every request that leaves it."""
-
-    def __init__(self, browser: Any, **window: Any) -> None:
-        self.context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **window})
-        self.said: list[str] = []
-        self.requests: list[str] = []
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE)
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+class Page(chromium.Window):
+    """A window that shows the page of a server."""
 
     def open(self, served: Served) -> Any:
         self.page.goto(served.address + "/")
