@@ -18,7 +18,7 @@ from typing import Any
 from getbit_env.core.files import write_text
 
 TUTORIAL = Path(__file__).parent / "tutorial.ipynb"
-RICH = {"text/html": "_repr_html_", "text/markdown": "_repr_markdown_"}
+RICH = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_", "text/markdown": "_repr_markdown_"}
 
 
 def executed(notebook: dict[str, Any], source_of: Callable[[str], str] = lambda source: source) -> dict[str, Any]:
@@ -56,8 +56,9 @@ def _outputs(source: str, namespace: dict[str, Any], number: int) -> list[dict[s
     if value is not None:
         data = {"text/plain": repr(value).splitlines(keepends=True)}
         for kind, method in RICH.items():
-            if hasattr(value, method):
-                data[kind] = getattr(value, method)().splitlines(keepends=True)
+            shown = getattr(value, method)() if hasattr(value, method) else None
+            if shown is not None:
+                data[kind] = shown.splitlines(keepends=True)
         outputs.append({"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": data})
     return outputs
 

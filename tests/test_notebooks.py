@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -15,7 +16,6 @@ import getbit_env
 from docs.notebook import TUTORIAL, executed
 from getbit_env import sharks_are_wild
 from getbit_env.benchmark.protocol import BUDGETS, HELD_OUT, Budget, protocol_digest
-from getbit_env.core import rendering
 from getbit_env.game_registry import find_variant
 from getbit_env.get_bit import ID, notation
 from getbit_env.get_bit.engine import Engine
@@ -24,15 +24,17 @@ from getbit_env.replays import load_replay
 from getbit_env.sharks_are_wild import notation as sharks_notation
 
 ROOT = Path(__file__).parent.parent
-PICTURE = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/=]+)" alt="([^"]+)" style="max-width: 100%">')
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def pictures(shown: str) -> list[str]:
-    """The texts beside the pictures of what is shown; the pictures are PNG files."""
-    found = PICTURE.findall(shown)
-    for picture, _ in found:
-        assert base64.b64decode(picture).startswith(b"\x89PNG\r\n")
-    return [text for _, text in found]
+    """The texts beside the pictures of what is shown; the pictures are well-formed SVG."""
+    texts = []
+    for picture in re.findall(r"<svg .*?</svg>", shown, re.DOTALL):
+        drawn = ElementTree.fromstring(picture)
+        assert len(drawn) > 50
+        texts.append(drawn.findtext(f"{SVG}title"))
+    return texts
 
 
 # --- pictures ----------------------------------------------------------------------------------------------------------------
@@ -46,9 +48,9 @@ def test_environments_show_the_position() -> None:
         sharks_are_wild.raw_env(variant="sharks-2p-level2"),
         sharks_are_wild.env(variant="sharks-3p-level1"),
     ):
-        assert re.fullmatch(r"<pre>&lt;\w+ \S+: before the first reset\(\)&gt;</pre>", env._repr_html_())
+        assert env._repr_svg_() is None
         env.reset(seed=1)
-        (text,) = pictures(env._repr_html_())
+        (text,) = pictures(env._repr_svg_())
         assert str(env.unwrapped.variant) in text
 
 
@@ -57,17 +59,17 @@ def test_positions_and_games_show_themselves() -> None:
     shown = pictures(game._repr_html_())
     assert len(shown) == len(game.cards) + 1
     assert "player_" in shown[-1]
-    assert pictures(next(scenes(game))._repr_html_()) == shown[:1]
+    assert pictures(next(scenes(game))._repr_svg_()) == shown[:1]
     engine = Engine(find_variant("3p"), 2, seed=1)
     engine.start()
-    assert len(pictures(scene_of_batch(engine, 1)._repr_html_())) == 1
+    assert len(pictures(scene_of_batch(engine, 1)._repr_svg_())) == 1
     text = (ROOT / "tests/sharks_are_wild/golden/sharks-2p-level1.txt").read_text(encoding="utf-8")
     other = sharks_notation.parse_game(text)
     assert len(pictures(other._repr_html_())) == len(other.actions) + 1
 
 
 @pytest.mark.parametrize("name", ["4p", "sharks-4p-level1-2coins"])
-def test_a_replay_shows_every_position(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_shows_every_position(name: str) -> None:
     replay = load_replay(ROOT / f"tests/golden_replays/{name}.replay.json")
     shown = replay._repr_html_()
     assert len(pictures(shown)) == len(replay.moves) + 1
@@ -75,17 +77,16 @@ def test_a_replay_shows_every_position(name: str, monkeypatch: pytest.MonkeyPatc
     damaged = replace(replay, end=replace(replay.end, digest="0" * 16))
     assert "the replay says digest" in damaged._repr_html_()
     assert pictures(damaged._repr_html_()) == []
-    monkeypatch.setattr(rendering, "find_spec", lambda _: None)
-    assert replay._repr_html_().count("<pre>") == len(replay.moves) + 2
 
 
-def test_without_pygame_the_text_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "find_spec", lambda _: None)
+def test_pictures_for_notebooks_need_no_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygame", None)
     env = getbit_env.parallel_env(2)
     env.reset(seed=1)
-    shown = env._repr_html_()
-    assert shown.startswith("<pre>Get Bit! 2p, round 0")
-    assert pictures(shown) == []
+    (text,) = pictures(env._repr_svg_())
+    assert text.startswith("Get Bit! 2p, round 0")
+    with pytest.raises(ImportError):
+        getbit_env.parallel_env(2, render_mode="rgb_array").render()
 
 
 def test_a_layout_shows_its_table() -> None:

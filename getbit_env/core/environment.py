@@ -274,9 +274,9 @@ class OrderEnforcedEnv(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZ
     def __repr__(self) -> str:
         return repr(self.env)
 
-    def _repr_html_(self) -> str:
+    def _repr_svg_(self) -> str | None:
         """What notebooks show."""
-        shown: str = self.env._repr_html_()
+        shown: str | None = self.env._repr_svg_()
         return shown
 
     @property

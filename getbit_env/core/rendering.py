@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.drawing import Canvas, picture_png
+from getbit_env.core.drawing import Canvas
 
 
 class Rendered:
@@ -21,7 +19,8 @@ class Rendered:
 
     Attributes:
         title: of its window.
-        rendering: the module that draws it, with `scene_from_snapshot`, `ansi` and `picture`; imported when something is drawn.
+        rendering: the module that draws it, with `scene_from_snapshot`, `ansi`, `picture` and `svg`; imported when something is
+            drawn.
         render_mode: None, or one of `metadata["render_modes"]`.
     """
 
@@ -56,12 +55,13 @@ class Rendered:
             self._canvas = Canvas(self.render_mode, self.metadata["render_fps"], self.title, rendering.picture)
         return self._canvas.draw(scene)
 
-    def _repr_html_(self) -> str:
-        """What notebooks show: the position as a picture, or as text where pygame is not installed."""
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the position; None before the first reset."""
         if not self._is_begun():
-            return as_text(repr(self))
+            return None
         rendering = import_module(self.rendering)
-        return as_html(rendering, rendering.scene_from_snapshot(self.snapshot(), self.variant))
+        picture: str = rendering.svg(rendering.scene_from_snapshot(self.snapshot(), self.variant))
+        return picture
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -83,23 +83,14 @@ class Rendered:
         return f"{self.metadata['name']}({self.variant})"
 
 
-def as_html(rendering: Any, scene: Any) -> str:
-    """A scene for notebooks: a picture, with the text for whoever can't see it; the text alone where pygame is not installed.
+def as_html_strip(rendering: Any, scenes: Iterable[Any]) -> str:
+    """Scenes for notebooks, one below the other, in a box that scrolls.
 
     Args:
-        rendering: the module that draws it, with `ansi` and `picture`.
-        scene: what there is to see.
+        rendering: the module that draws them, with `svg`.
+        scenes: what there is to see.
     """
-    text = rendering.ansi(scene)
-    if find_spec("pygame") is None:
-        return as_text(text)
-    picture = base64.b64encode(picture_png(rendering.picture, scene)).decode("ascii")
-    return f'<img src="data:image/png;base64,{picture}" alt="{html.escape(text)}" style="max-width: 100%">'
-
-
-def as_html_strip(rendering: Any, scenes: Iterable[Any]) -> str:
-    """Scenes for notebooks, one below the other, in a box that scrolls."""
-    shown = "\n".join(as_html(rendering, scene) for scene in scenes)
+    shown = "\n".join(rendering.svg(scene) for scene in scenes)
     return f'<div style="max-height: 30em; overflow: auto">{shown}</div>'
 
 

@@ -606,9 +606,9 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
         next_ = f", {self.agent_selection} is next" if self._agents and self._observations else ""
         return f"<{type(self).__name__} within {self.env!r}{next_}>"
 
-    def _repr_html_(self) -> str:
+    def _repr_svg_(self) -> str | None:
         """What notebooks show."""
-        return self.env._repr_html_()
+        return self.env._repr_svg_()
 
     def _begin(self, observations: dict[str, Observation], infos: Infos) -> None:
         self._observations, self.infos, self._agents, self._chosen = observations, infos, self.env.agents, {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -17,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from getbit_env.core.drawing import (
-    FINE,
     GOLD,
     GREY,
     INK,
@@ -34,13 +32,15 @@ from getbit_env.core.drawing import (
     SLATE,
     WHITE,
     Color,
+    Drawing,
     Paper,
+    Pens,
     Point,
+    SvgPaper,
     import_pygame,
     mix,
     save_surface,
 )
-from getbit_env.core.rendering import as_html
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.notation import Game, cards_of, replay, robot_name
 from getbit_env.get_bit.variants import HALF_LIMBS, LIMBS, Variant
@@ -93,9 +93,9 @@ class Scene(NamedTuple):
         unit = "half limb" if self.variant.limbs == HALF_LIMBS else "limb"
         return f"{name} is bitten, has {left} {unit}{'s' * (left != 1)} left, and swims to the front"
 
-    def _repr_html_(self) -> str:
+    def _repr_svg_(self) -> str:
         """What notebooks show."""
-        return as_html(sys.modules[__name__], self)
+        return svg(self)
 
 
 def scene_from_snapshot(snapshot: Mapping[str, Any], variant: Variant) -> Scene:
@@ -223,7 +223,16 @@ ROBOT_LIMBS: tuple[tuple[Point, Point, Point], ...] = (
 
 def picture(pygame: Any, scene: Scene) -> Any:
     """The scene as a surface of pygame."""
-    return _Drawing(pygame, scene).picture()
+    paper = Paper(pygame, *_size(scene))
+    _Drawing(paper, scene).draw()
+    return paper.scaled()
+
+
+def svg(scene: Scene) -> str:
+    """The scene as SVG, which needs no other package."""
+    paper = SvgPaper(*_size(scene))
+    _Drawing(paper, scene).draw()
+    return paper.picture(ansi(scene))
 
 
 def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
@@ -235,14 +244,18 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
     save_surface(picture(import_pygame(), scene), path)
 
 
-class _Drawing(Paper):
+def _size(scene: Scene) -> tuple[int, int]:
+    return LEFT + COLUMN * scene.variant.robots + SHARK + RIGHT, HEIGHT
+
+
+class _Drawing(Drawing):
     """One picture in the making."""
 
-    def __init__(self, pygame: Any, scene: Scene) -> None:
-        super().__init__(pygame, LEFT + COLUMN * scene.variant.robots + SHARK + RIGHT, HEIGHT)
+    def __init__(self, pens: Pens, scene: Scene) -> None:
+        super().__init__(pens)
         self._scene, self._variant = scene, scene.variant
 
-    def picture(self) -> Any:
+    def draw(self) -> None:
         scene = self._scene
         shark = LEFT + COLUMN * len(scene.line)
         middles = {robot: LEFT + COLUMN * (place + 0.5) for place, robot in enumerate(scene.line)}
@@ -256,23 +269,20 @@ class _Drawing(Paper):
             self._card_played(robot, x)
             self._below_floor(robot, x)
         self._titles(shark + SHARK / 2)
-        return self.scaled()
 
     # The parts of the picture.
 
     def _sky(self) -> None:
-        for y in range(HEADER, WATER):
-            self._box(0, y, self._width, 1, mix(SKY_HIGH, SKY_LOW, (y - HEADER) / (WATER - HEADER)))
-        for y in range(WATER - 4, HEIGHT):
-            self._box(0, y, self._width, 1, mix(SEA_HIGH, SEA_LOW, max(0, min(1, (y - WATER) / (FLOOR - WATER)))))
+        self._shade(HEADER, WATER, SKY_HIGH, SKY_LOW)
+        self._box(0, WATER - 4, self._width, 4, SEA_HIGH)
+        self._shade(WATER, FLOOR, SEA_HIGH, SEA_LOW)
+        self._box(0, FLOOR, self._width, HEIGHT - FLOOR, SEA_LOW)
         self._polygon([(0, WATER - 5), *self._waves(WATER, 3.5, 72), (self._width, WATER - 5)], SKY_LOW)
 
     def _sea(self) -> None:
         """Water in front of all that swims, and the sea floor."""
         surface, floor = self._waves(WATER, 3.5, 72), self._waves(FLOOR, 3, 190)
-        water = self._pygame.Surface(self._large.get_size(), self._pygame.SRCALPHA, 32)
-        self._pygame.draw.polygon(water, (*SEA_LOW, 90), [(x * FINE, y * FINE) for x, y in surface + floor[::-1]])
-        self._large.blit(water, (0, 0))
+        self._veil(surface + floor[::-1], SEA_LOW, 90)
         for a, b in pairwise(surface):
             self._stroke(a, b, 2.5, WHITE)
         self._polygon([(0, HEIGHT), *floor, (self._width, HEIGHT)], SAND)

@@ -7,7 +7,6 @@ when the first `Canvas` is made: importing this module does not need it.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -25,12 +24,14 @@ from getbit_env.core.drawing import (
     SLATE,
     WHITE,
     Color,
+    Drawing,
     Paper,
+    Pens,
+    SvgPaper,
     import_pygame,
     mix,
     save_surface,
 )
-from getbit_env.core.rendering import as_html
 from getbit_env.sharks_are_wild.engine import Engine
 from getbit_env.sharks_are_wild.notation import (
     ENDS,
@@ -91,9 +92,9 @@ class Scene(NamedTuple):
         """The player who decides next."""
         return self.grab[0] if self.grab is not None and self.stage == BLOCK else self.player
 
-    def _repr_html_(self) -> str:
+    def _repr_svg_(self) -> str:
         """What notebooks show."""
-        return as_html(sys.modules[__name__], self)
+        return svg(self)
 
 
 def scene_from_snapshot(snapshot: Mapping[str, Any], variant: Variant) -> Scene:
@@ -207,7 +208,16 @@ CARD_COLORS: dict[str, Color] = {"S": (205, 225, 240), "O": (240, 214, 232), "D"
 
 def picture(pygame: Any, scene: Scene) -> Any:
     """The scene as a surface of pygame."""
-    return _Drawing(pygame, scene).picture()
+    paper = Paper(pygame, *_size(scene))
+    _Drawing(paper, scene).draw()
+    return paper.scaled()
+
+
+def svg(scene: Scene) -> str:
+    """The scene as SVG, which needs no other package."""
+    paper = SvgPaper(*_size(scene))
+    _Drawing(paper, scene).draw()
+    return paper.picture(ansi(scene))
 
 
 def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
@@ -219,22 +229,24 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
     save_surface(picture(import_pygame(), scene), path)
 
 
-class _Drawing(Paper):
+def _size(scene: Scene) -> tuple[int, int]:
+    height = HEADER + PILES + ROW * scene.variant.players
+    return WIDTH, -(-height // 16) * 16
+
+
+class _Drawing(Drawing):
     """One picture in the making."""
 
-    def __init__(self, pygame: Any, scene: Scene) -> None:
-        height = HEADER + PILES + ROW * scene.variant.players
-        super().__init__(pygame, WIDTH, -(-height // 16) * 16)
+    def __init__(self, pens: Pens, scene: Scene) -> None:
+        super().__init__(pens)
         self._scene = scene
 
-    def picture(self) -> Any:
-        for y in range(self._height):
-            self._box(0, y, WIDTH, 1, mix(SEA_HIGH, SEA_LOW, y / self._height))
+    def draw(self) -> None:
+        self._shade(0, self._height, SEA_HIGH, SEA_LOW)
         self._titles()
         self._piles()
         for p in range(self._scene.variant.players):
             self._player(p, HEADER + PILES + ROW * p)
-        return self.scaled()
 
     def _titles(self) -> None:
         scene = self._scene
