@@ -85,8 +85,10 @@ def test_pictures_for_notebooks_need_no_pygame(monkeypatch: pytest.MonkeyPatch) 
     env.reset(seed=1)
     (text,) = pictures(env._repr_svg_())
     assert text.startswith("Get Bit! 2p, round 0")
-    with pytest.raises(ImportError):
-        getbit_env.parallel_env(2, render_mode="rgb_array").render()
+    painted = getbit_env.parallel_env(2, render_mode="rgb_array")
+    painted.reset(seed=1)
+    with pytest.raises(ImportError, match="drawing needs pygame"):
+        painted.render()
 
 
 def test_a_layout_shows_its_table() -> None:
