@@ -96,7 +96,8 @@ def test_a_third_game_is_found_by_its_names(third: GameSpec) -> None:
     assert not hasattr(load_agent("third-bot"), "remembered")
     assert game_named("thirdly") is SPEC
     with pytest.raises(
-        ValueError, match=r"did you mean 'third-bot'\? .*files \*\.third, module:attribute, and .*third-memory: before"
+        ValueError,
+        match=r"did you mean 'third-bot'\? .*files \*\.third, sb3:PATH\.zip, module:attribute, and .*third-memory: before",
     ):
         load_agent("third-bog")
     with pytest.raises(ValueError, match="plays another game"):

@@ -74,7 +74,9 @@ def environments(variant: str, **options: bool) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize(("variant", "bot"), GAMES)
 def test_every_bot_plays_a_seat(variant: str, bot: str) -> None:
     games = []
-    for env, play in environments(variant):
+    options: Any = getattr(load_agent(bot), "options", None)  # what it has to see
+    wanted = {option: value for option, value in vars(options).items() if value} if options else {}
+    for env, play in environments(variant, **wanted):
         agent = load_agent(bot)
         assert isinstance(agent, SeatPlayer)
         games.append([play(env, agent, 5), play(env, agent, None), play(env, load_agent(bot), 5)])

@@ -140,13 +140,13 @@ def test_one_seat_explores_first_and_nothing_is_learnt_from_it_meanwhile() -> No
     rounds, explorers = collector._exploring_rounds.copy(), collector._explorers.copy()
     assert np.array_equal(explorers // 4, np.arange(400))
     assert np.bincount(rounds, minlength=9)[1:9].min() > 20, "each number of rounds that no game ends in"
-    samples, advantage = collector.collect(model)
+    samples, advantage = collector.collect(model, 0)
     assert len(samples.seat) == len(advantage)
     assert np.array_equal(np.bincount(samples.seat // 4, minlength=400), 4 * np.maximum(4 - rounds, 0)), "all are in yet"
     # Exploration for one round: then the other players have laid their lowest cards, the explorer any one.
     collector.begin(np.random.SeedSequence(0))
     collector._exploring_rounds[:] = 1
-    samples, _ = collector.collect(model)
+    samples, _ = collector.collect(model, 0)
     assert samples.seat[:1600].tolist() == list(range(1600))
     hands = collector.layout.field(samples.seen[:1600], "hand")[collector.layout.mine(samples.seen[:1600])]
     explored = np.isin(np.arange(1600), collector._explorers)
@@ -162,7 +162,7 @@ def test_choices_are_drawn_from_the_policy() -> None:
     with torch.no_grad():
         model.policy[-1].bias += torch.tensor([0.0, 1.0, -1.0, 0.5])
     collector.begin(np.random.SeedSequence(0))
-    samples, _ = collector.collect(model)
+    samples, _ = collector.collect(model, 0)
     shares = np.bincount(samples.action, minlength=4) / len(samples.action)
     agent = as_agent(model.policy, collector.layout, 0)
     wanted = agent.probabilities(samples.seen.astype(np.float32), samples.legal.astype(np.int8)).mean(0)

@@ -15,6 +15,7 @@ import getbit_env
 import tests.third_game  # noqa: F401 - registers the game
 from eval.tournament import main as tournament
 from getbit_env.agent_registry import load_agent
+from getbit_env.core.finish import wins_of_finish
 from getbit_env.exact import Equilibrium
 from getbit_env.exact.two_players import solve_two_players
 from getbit_env.game_registry import find_variant, game_of
@@ -75,10 +76,10 @@ def test_a_recorded_match_is_the_match(name: str, tmp_path: Path) -> None:
         assert replay.agents == tuple(line_up)
         assert (replay.seed, replay.variant) == (5, name)
     assert np.mean([replay.end.length for replay in replays]) == pytest.approx(result.length)
+    wins = wins_of_finish(np.array([[place or 0 for place in replay.end.placement] for replay in replays]).T)
     for agent in set(line_up):
         seats = [seat for seat, one in enumerate(line_up) if one == agent]
-        won = np.mean([replay.end.placement[seat] == 1 for replay in replays for seat in seats])
-        assert won == pytest.approx(result[agent].win.mean)
+        assert wins[seats].mean() == pytest.approx(result[agent].win.mean)
         for statistic, mean in result[agent].statistics.items():
             counted = [replay.end.statistics[statistic][seat] for replay in replays for seat in seats]
             assert np.mean(counted) == pytest.approx(mean)

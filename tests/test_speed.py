@@ -356,7 +356,7 @@ def test_the_command_takes_results_and_makes_the_page(elsewhere: Path, figures: 
     speed.main([str(files[0])])
     page = (elsewhere / "speed.md").read_text()
     assert "| Pgx Kuhn poker | 1.00e3 | **500** | 1 |" in page
-    assert "| MaskablePPO on nothing | 1.00e3 frames/s" in (elsewhere / "README.md").read_text()
+    assert "| MaskablePPO on nothing | 1.00e3 steps/s" in (elsewhere / "README.md").read_text()
     for picture in draw_all(figures, elsewhere):
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert f"images/{picture.name}" in page, "the page shows it"

@@ -144,14 +144,19 @@ class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZ
         if self._played is None:
             self._check_begun("step")
         agents, asked, seats = self._agents, self._asked, self._seats
-        if actions.__class__ is not dict and not isinstance(actions, Mapping):  # the second question takes long
-            raise TypeError(f"actions is a dict with an action for each agent, such as {{'player_0': 2}}, not {shown(actions)}")
-        if actions.keys() != set(agents):
+        if actions.__class__ is not dict:
+            if not isinstance(actions, Mapping):
+                raise TypeError(f"actions is a dict with an action for each agent, such as {{'player_0': 2}}, not {shown(actions)}")
+            actions = dict(actions)  # which, other than a defaultdict, has no action for an agent that it lacks
+        if len(actions) != len(agents):
             self._refuse_agents(actions)
         if not agents:
             return {}, {}, {}, {}, {}
-        for agent in agents:
-            asked[0, seats[agent]] = self.check_action(agent, actions[agent])
+        try:
+            for agent in agents:
+                asked[0, seats[agent]] = self.check_action(agent, actions[agent])
+        except KeyError:
+            self._refuse_agents(actions)
         if self.render_mode == "human":
             return self._shown(self._step)
         return self._step()

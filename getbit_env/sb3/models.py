@@ -346,6 +346,8 @@ def is_raw(seen: Any) -> bool:
 def check_wrappers(env: Any, seen: Any) -> None:
     """Refuse a wrapper that changes observations and is no `VecNormalize`.
 
+    A wrapper that has another `layout` than the games says what it shows: its observations are taken for those of that layout.
+
     Args:
         env: of a model.
         seen: what the model saw last, before `VecNormalize`.
@@ -355,8 +357,9 @@ def check_wrappers(env: Any, seen: Any) -> None:
     """
     wrappers = [type(wrapper).__name__ for wrapper in wrappers_of(env) if not isinstance(wrapper, HARMLESS_WRAPPERS)]
     changed = not is_raw(seen)
-    if not changed and wrappers and isinstance(env.unwrapped, SingleAgentVecEnv):
-        changed = not np.array_equal(_part(seen), env.unwrapped.batch.observation)
+    of_games = env.unwrapped
+    if not changed and wrappers and isinstance(of_games, SingleAgentVecEnv) and env.get_attr("layout", [0])[0] is of_games.layout:
+        changed = not np.array_equal(_part(seen), of_games.batch.observation)
     if not changed and (inner := _observation_wrappers(env)):
         wrappers = [type(wrapper).__name__ for wrapper in inner]
         shown_by_game, _ = sampled_observations(layout_of(env))
