@@ -35,7 +35,7 @@ def choice(kind: type[E], option: str, value: str) -> E:
     try:
         return kind(value)
     except ValueError:
-        raise ValueError(f"{option} is one of {', '.join(repr(m.value) for m in kind)}, not {value!r}") from None
+        raise ValueError(f"{option} is one of {', '.join(repr(m.value) for m in kind)}, not {shown(value)}") from None
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

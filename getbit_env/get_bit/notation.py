@@ -152,7 +152,7 @@ def parse_position(variant: Variant, text: str) -> Games:
     if (robots := len(tokens) - 1 - tokens.count("~")) > variant.robots:
         raise ValueError(f"{shown(text)} has {robots} robots, {variant} has {variant.robots}")
     if int(rounds[1]) > variant.most_rounds:
-        raise ValueError(f"{rounds[0]!r}: a game of {variant} takes at most {variant.most_rounds} rounds")
+        raise ValueError(f"{shown(rounds[0])}: a game of {variant} takes at most {variant.most_rounds} rounds")
     games = new_games(variant.robots, 1)
     games.rounds[0] = int(rounds[1])
     seen: list[int] = []

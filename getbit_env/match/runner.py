@@ -300,7 +300,7 @@ def check_settings(starts: int, seed: int, time_limit: float | None) -> None:
             raise ValueError(f"{name} is {least} or more, not {value}{why}")
     is_number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and 0 < time_limit < math.inf):
-        raise ValueError(f"time_limit is a number of seconds over 0, or None, not {time_limit!r}")
+        raise ValueError(f"time_limit is a number of seconds over 0, or None, not {shown(time_limit)}")
 
 
 def recorded_games(record: str | os.PathLike[str] | None, games: int | None) -> int:

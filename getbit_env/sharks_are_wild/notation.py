@@ -233,7 +233,7 @@ def parse_cards(variant: Variant, text: str) -> list[int]:
 
 def _player(variant: Variant, name: str) -> int:
     if name not in PLAYERS[: variant.players]:
-        raise ValueError(f"no player {name!r} in {variant}: it has {' '.join(PLAYERS[: variant.players])}")
+        raise ValueError(f"no player {shown(name)} in {variant}: it has {' '.join(PLAYERS[: variant.players])}")
     return PLAYERS.index(name)
 
 

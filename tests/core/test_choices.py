@@ -131,3 +131,9 @@ def test_a_function_shows_the_arguments_that_it_passes_on() -> None:
     assert signature.return_annotation == "str"
     assert (inspect.getdoc(wrapped) or "").startswith("Make a game, as a text.\n\nArgs:\n    players: seats.")
     assert wrapped(2, memory=True).startswith("(2, True")
+
+
+def test_what_was_given_is_shortened_where_it_is_long():
+    with pytest.raises(ValueError, match="illegal_action is one of 'lowest'") as refused:
+        choices.choice(IllegalAction, "illegal_action", "recall:" * 500)
+    assert len(str(refused.value)) < 400
