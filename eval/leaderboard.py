@@ -8,7 +8,7 @@ from pathlib import Path
 
 from getbit_env.agent_registry import shipped_agents
 from getbit_env.benchmark import BUDGETS, PROTOCOL, TASKS, TaskResult
-from getbit_env.benchmark.card import cite, in_cell, shown, table, truth_shown, worst_shown
+from getbit_env.benchmark.card import STRENGTHS, cite, in_cell, strengths, table, truth_shown
 from getbit_env.benchmark.protocol import SEED, opponents_of
 from getbit_env.benchmark.results import Status
 from getbit_env.core.files import write_json, write_text
@@ -76,20 +76,8 @@ def _of_task(results: Sequence[TaskResult]) -> list[str]:
         f"The equal share is {share:.3f}.",
         "",
         table(
-            ("agent", "wins", "payoff", "worst table", "held out", "worst held out", "mixed tables", "gain"),
-            [
-                (
-                    one.agent,
-                    shown(one.win),
-                    shown(one.payoff),
-                    worst_shown(one.worst),
-                    shown(one.held_out_win),
-                    worst_shown(one.held_out_worst),
-                    shown(one.mixed_win),
-                    truth_shown(one.truth),
-                )
-                for one in played
-            ],
+            ("agent", *STRENGTHS, "gain"),
+            [(one.agent, *strengths(one), truth_shown(one.truth)) for one in played],
         ),
     ]
     lost = [

@@ -1,7 +1,7 @@
-"""A tournament of agents: a table of who beats whom, ratings, JSON and a picture.
+"""A tournament of agents: a cross table of wins, ratings, JSON and a picture.
 
-Every agent plays every other at tables of one against many, and at mixed tables, all from the same starts. A tournament that was
-broken off goes on when the same command is given again.
+Every agent plays every other in line-ups of one against many, and in mixed line-ups, all from the same starts. The same command
+continues a tournament that was broken off.
 """
 
 from __future__ import annotations

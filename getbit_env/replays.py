@@ -270,7 +270,7 @@ def replay_of(env: Any, agents: Sequence[str] | None = None, *, seed: int | None
 
     Args:
         env: an environment with `snapshot`, in wrappers or not, or one seat of it (`SingleAgentEnv`).
-        agents: who plays, a name a player; by default the names of the environment's agents.
+        agents: the name of each player's agent; by default the names of the environment's agents.
         seed: that `reset` was given; it is noted, and no more.
 
     Returns:

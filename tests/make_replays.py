@@ -11,7 +11,7 @@ import tests.third_game  # noqa: F401 - registers the game
 from getbit_env.match import play_games
 
 GOLDEN = Path(__file__).parent / "golden_replays"
-GAMES = {  # who plays, and which game of the match is kept
+GAMES = {  # the agents of a match, and the number of the game that is kept
     "2p": (["two_players", "counter"], 1),
     "3p": (["random", "counter", "highest"], 4),
     "4p": (["four_players", "lookahead", "random", "counter"], 2),

@@ -10,6 +10,8 @@ from getbit_env.game_registry import find_variant
 from getbit_env.match.statistics import Estimate
 from getbit_env.version import __version__
 
+STRENGTHS = ("wins", "payoff", "worst table", "held out", "worst held out", "mixed tables")  # columns of all tables
+
 
 def cite(budget: str) -> str:
     """How to cite a number."""
@@ -65,12 +67,7 @@ def as_card(results: Sequence[TaskResult]) -> str:
                 (
                     "task",
                     "share",
-                    "wins",
-                    "payoff",
-                    "worst table",
-                    "held out",
-                    "worst held out",
-                    "mixed tables",
+                    *STRENGTHS,
                     "gain",
                     "µs a decision",
                 ),
@@ -78,12 +75,7 @@ def as_card(results: Sequence[TaskResult]) -> str:
                     (
                         one.task,
                         f"{1 / find_variant(one.task).players:.3f}",
-                        shown(one.win),
-                        shown(one.payoff),
-                        worst_shown(one.worst),
-                        shown(one.held_out_win),
-                        worst_shown(one.held_out_worst),
-                        shown(one.mixed_win),
+                        *strengths(one),
                         truth_shown(one.truth),
                         f"{one.microseconds:.3g}",
                     )
@@ -122,12 +114,7 @@ def as_seeds_card(rows: Sequence[SeedsRow], budget: str) -> str:
             (
                 "task",
                 "seeds",
-                "wins",
-                "payoff",
-                "worst table",
-                "held out",
-                "worst held out",
-                "mixed tables",
+                *STRENGTHS,
                 "exact gain",
                 "reason",
             ),
@@ -135,12 +122,7 @@ def as_seeds_card(rows: Sequence[SeedsRow], budget: str) -> str:
                 (
                     row.task,
                     str(len(seeds)),
-                    shown(row.win),
-                    shown(row.payoff),
-                    worst_shown(row.worst),
-                    shown(row.held_out_win),
-                    worst_shown(row.held_out_worst),
-                    shown(row.mixed_win),
+                    *strengths(row),
                     shown(row.gain),
                     row.reason,
                 )
@@ -150,3 +132,15 @@ def as_seeds_card(rows: Sequence[SeedsRow], budget: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def strengths(one: TaskResult | SeedsRow) -> tuple[str, ...]:
+    """The cells of these columns."""
+    return (
+        shown(one.win),
+        shown(one.payoff),
+        worst_shown(one.worst),
+        shown(one.held_out_win),
+        worst_shown(one.held_out_worst),
+        shown(one.mixed_win),
+    )

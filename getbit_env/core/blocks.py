@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
-from numba import types
+from numba import carray, types  # type: ignore[attr-defined]  # numba has it
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
+
+from getbit_env.core.compiled import kernel
 
 ALIGNMENT = 64  # bytes: arrays begin where lines of the cache do
 
@@ -96,3 +98,72 @@ def _as_pointer(_context: Any, address: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
 
     return types.voidptr(address), generate
+
+
+# --- arrays by their places in a plan, for compiled code --------------------------------------------------------------------------
+
+
+@kernel
+def shape(plan: NDArray[np.int64], at: np.int64) -> tuple[int, int, int]:
+    """The shape of the array at this place; 0 for axes that it has not."""
+    return plan[at + 1], plan[at + 2], plan[at + 3]
+
+
+@kernel
+def bytes_1d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
+    """The array of uint8 at this place, `[A]`."""
+    return carray(pointer(plan[at]), shape(plan, at)[0], np.uint8)
+
+
+@kernel
+def bytes_2d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
+    """The array of uint8 at this place, `[A, B]`."""
+    return carray(pointer(plan[at]), shape(plan, at)[:2], np.uint8)
+
+
+@kernel
+def bytes_3d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
+    """The array of uint8 at this place, `[A, B, C]`."""
+    return carray(pointer(plan[at]), shape(plan, at), np.uint8)
+
+
+@kernel
+def words_1d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint64]:
+    """The array of uint64 at this place, `[A]`."""
+    return carray(pointer(plan[at]), shape(plan, at)[0], np.uint64)
+
+
+@kernel
+def words_2d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint64]:
+    """The array of uint64 at this place, `[A, B]`."""
+    return carray(pointer(plan[at]), shape(plan, at)[:2], np.uint64)
+
+
+@kernel
+def floats_1d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.float32]:
+    """The array of float32 at this place, `[A]`."""
+    return carray(pointer(plan[at]), shape(plan, at)[0], np.float32)
+
+
+@kernel
+def floats_2d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.float32]:
+    """The array of float32 at this place, `[A, B]`."""
+    return carray(pointer(plan[at]), shape(plan, at)[:2], np.float32)
+
+
+@kernel
+def floats_3d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.float32]:
+    """The array of float32 at this place, `[A, B, C]`."""
+    return carray(pointer(plan[at]), shape(plan, at), np.float32)
+
+
+@kernel
+def actions_2d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.int64]:
+    """The array of int64 at this place, `[A, B]`."""
+    return carray(pointer(plan[at]), shape(plan, at)[:2], np.int64)
+
+
+@kernel
+def masks_3d(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.int8]:
+    """The array of int8 at this place, `[A, B, C]`."""
+    return carray(pointer(plan[at]), shape(plan, at), np.int8)

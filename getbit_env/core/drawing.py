@@ -161,12 +161,36 @@ class Pens(Protocol):
 
 
 class Drawing:
-    """A picture in the making, with pens of any kind."""
+    """A picture of a scene in the making, with pens of any kind."""
 
-    def __init__(self, pens: Pens) -> None:
+    def __init__(self, pens: Pens, scene: Any) -> None:
+        self._scene = scene
         self._width, self._height = pens.width, pens.height
         self._box, self._shade, self._rounded, self._disc = pens.box, pens.shade, pens.rounded, pens.disc
         self._polygon, self._veil, self._stroke, self._text = pens.polygon, pens.veil, pens.stroke, pens.text
+
+    @classmethod
+    def surface(cls, pygame: Any, scene: Any) -> Any:
+        """The scene as a surface of pygame."""
+        paper = Paper(pygame, *cls.size(scene))
+        cls(paper, scene).draw()
+        return paper.scaled()
+
+    @classmethod
+    def svg(cls, scene: Any, description: str) -> str:
+        """The scene as SVG, which needs no other package; the description is for whoever can't see it."""
+        paper = SvgPaper(*cls.size(scene))
+        cls(paper, scene).draw()
+        return paper.picture(description)
+
+    @staticmethod
+    def size(scene: Any) -> tuple[int, int]:
+        """Width and height of the picture of a scene, in pixels."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Draw all of it."""
+        raise NotImplementedError
 
 
 class Paper:

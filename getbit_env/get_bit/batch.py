@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]  # numba has it
 from numba.np.unsafe.ndarray import to_fixed_tuple
 from numpy.typing import NDArray
 
-from getbit_env.core.blocks import places_in_plan, pointer
+from getbit_env.core.blocks import (
+    actions_2d,
+    bytes_1d,
+    bytes_2d,
+    bytes_3d,
+    floats_1d,
+    floats_2d,
+    floats_3d,
+    masks_3d,
+    places_in_plan,
+    words_1d,
+    words_2d,
+)
 from getbit_env.core.compiled import kernel
 from getbit_env.get_bit.observations import (
     ObservationWorkspace,
@@ -49,42 +60,6 @@ AT = places_in_plan(Batch, HEAD)
 
 
 # --- finding things in the block ---------------------------------------------------------------------------------------------
-# `at` is the place of an array in the plan.
-
-
-@kernel
-def _shape(plan: NDArray[np.int64], at: np.int64) -> tuple[int, int, int]:
-    return plan[at + 1], plan[at + 2], plan[at + 3]
-
-
-@kernel
-def _row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
-    return carray(pointer(plan[at]), _shape(plan, at)[0], np.uint8)
-
-
-@kernel
-def _rows(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
-    return carray(pointer(plan[at]), _shape(plan, at)[:2], np.uint8)
-
-
-@kernel
-def _past(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
-    return carray(pointer(plan[at]), _shape(plan, at), np.uint8)
-
-
-@kernel
-def _word_row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint64]:
-    return carray(pointer(plan[at]), _shape(plan, at)[0], np.uint64)
-
-
-@kernel
-def _word_rows(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint64]:
-    return carray(pointer(plan[at]), _shape(plan, at)[:2], np.uint64)
-
-
-@kernel
-def _float_row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.float32]:
-    return carray(pointer(plan[at]), _shape(plan, at)[0], np.float32)
 
 
 @kernel
@@ -101,26 +76,33 @@ def _view(plan: NDArray[np.int64]) -> View:
 def _games(plan: NDArray[np.int64]) -> Games:
     at = AT.games
     return Games(
-        place=_rows(plan, at.place),
-        limbs=_rows(plan, at.limbs),
-        hand=_rows(plan, at.hand),
-        played=_rows(plan, at.played),
-        rounds=_row(plan, at.rounds),
+        place=bytes_2d(plan, at.place),
+        limbs=bytes_2d(plan, at.limbs),
+        hand=bytes_2d(plan, at.hand),
+        played=bytes_2d(plan, at.played),
+        rounds=bytes_1d(plan, at.rounds),
     )
 
 
 @kernel
 def _outcome(plan: NDArray[np.int64]) -> Outcome:
     at = AT.outcome
-    reward = carray(pointer(plan[at.reward]), _shape(plan, at.reward)[:2], np.float32)
-    return Outcome(bitten=_rows(plan, at.bitten), finish=_rows(plan, at.finish), over=_row(plan, at.over), reward=reward)
+    return Outcome(
+        bitten=bytes_2d(plan, at.bitten),
+        finish=bytes_2d(plan, at.finish),
+        over=bytes_1d(plan, at.over),
+        reward=floats_2d(plan, at.reward),
+    )
 
 
 @kernel
 def _record(plan: NDArray[np.int64]) -> Record:
     at = AT.record
     return Record(
-        start=_rows(plan, at.start), played=_past(plan, at.played), place=_past(plan, at.place), limbs=_past(plan, at.limbs)
+        start=bytes_2d(plan, at.start),
+        played=bytes_3d(plan, at.played),
+        place=bytes_3d(plan, at.place),
+        limbs=bytes_3d(plan, at.limbs),
     )
 
 
@@ -128,7 +110,7 @@ def _record(plan: NDArray[np.int64]) -> Record:
 def _scratch(plan: NDArray[np.int64]) -> Scratch:
     at = AT.scratch
     return Scratch(
-        untied=_rows(plan, at.untied), ahead=_rows(plan, at.ahead), row=_rows(plan, at.row), word=_word_rows(plan, at.word)
+        untied=bytes_2d(plan, at.untied), ahead=bytes_2d(plan, at.ahead), row=bytes_2d(plan, at.row), word=words_2d(plan, at.word)
     )
 
 
@@ -136,26 +118,11 @@ def _scratch(plan: NDArray[np.int64]) -> Scratch:
 def _work(plan: NDArray[np.int64]) -> ObservationWorkspace:
     at = AT.work
     return ObservationWorkspace(
-        seen=_word_rows(plan, at.seen),
-        legal=_word_rows(plan, at.legal),
-        front=_word_rows(plan, at.front),
-        row=_word_rows(plan, at.row),
+        seen=words_2d(plan, at.seen),
+        legal=words_2d(plan, at.legal),
+        front=words_2d(plan, at.front),
+        row=words_2d(plan, at.row),
     )
-
-
-@kernel
-def _actions(plan: NDArray[np.int64]) -> NDArray[np.int64]:
-    return carray(pointer(plan[AT.actions]), _shape(plan, AT.actions)[:2], np.int64)
-
-
-@kernel
-def _observation(plan: NDArray[np.int64]) -> NDArray[np.float32]:
-    return carray(pointer(plan[AT.observation]), _shape(plan, AT.observation), np.float32)
-
-
-@kernel
-def _action_mask(plan: NDArray[np.int64]) -> NDArray[np.int8]:
-    return carray(pointer(plan[AT.action_mask]), _shape(plan, AT.action_mask), np.int8)
 
 
 # --- what is done with it ----------------------------------------------------------------------------------------------------
@@ -165,7 +132,7 @@ def _action_mask(plan: NDArray[np.int64]) -> NDArray[np.int8]:
 @kernel
 def begin_games(plan: NDArray[np.int64], begin: NDArray[np.uint8], size: int) -> None:
     """`start_games` and `record_start` for those of the games that `begin`, `[G]` uint8."""
-    games, streams, counters = _games(plan), _word_row(plan, AT.streams), _word_row(plan, AT.counters)
+    games, streams, counters = _games(plan), words_1d(plan, AT.streams), words_1d(plan, AT.counters)
     start_games(_rules(plan), games, begin, streams, counters, _scratch(plan), 0, size)
     record_start(games, _record(plan), begin, 0, size)
 
@@ -173,7 +140,7 @@ def begin_games(plan: NDArray[np.int64], begin: NDArray[np.uint8], size: int) ->
 @kernel
 def play_cards(plan: NDArray[np.int64], cards: NDArray[np.uint8], size: int) -> None:
     """`play_round` with given cards, `[R, G]` uint8, and `record_round`."""
-    games, pays, limb_reward = _games(plan), _float_row(plan, AT.pays), _float_row(plan, AT.limb_reward)
+    games, pays, limb_reward = _games(plan), floats_1d(plan, AT.pays), floats_1d(plan, AT.limb_reward)
     play_round(_rules(plan), games, cards, pays, limb_reward[0], _scratch(plan), _outcome(plan), 0, size)
     record_round(games, _record(plan), 0, size)
 
@@ -181,15 +148,20 @@ def play_cards(plan: NDArray[np.int64], cards: NDArray[np.uint8], size: int) -> 
 @kernel
 def play_actions(plan: NDArray[np.int64], size: int) -> None:
     """`actions_to_cards` of the actions in the block, and `play_cards`."""
-    cards = _rows(plan, AT.cards)
-    actions_to_cards(_view(plan), _games(plan), _actions(plan), cards, _rows(plan, AT.replaced), 0, size)
+    cards = bytes_2d(plan, AT.cards)
+    actions_to_cards(_view(plan), _games(plan), actions_2d(plan, AT.actions), cards, bytes_2d(plan, AT.replaced), 0, size)
     play_cards(plan, cards, size)
 
 
 @kernel
 def observe_games(plan: NDArray[np.int64], show: NDArray[np.uint8], size: int) -> None:
     """`observe`; `show` is `[G]` uint8 of `Show`."""
-    last_line, work, observation, mask = _rules(plan).last_line, _work(plan), _observation(plan), _action_mask(plan)
+    last_line, work, observation, mask = (
+        _rules(plan).last_line,
+        _work(plan),
+        floats_3d(plan, AT.observation),
+        masks_3d(plan, AT.action_mask),
+    )
     observe(_view(plan), last_line, _games(plan), _record(plan), show, work, observation, mask, 0, size)
 
 
@@ -203,11 +175,22 @@ def one_game(plan: NDArray[np.int64], asked: NDArray[np.int64], show: NDArray[np
     """
     rules, view, games, record = _rules(plan), _view(plan), _games(plan), _record(plan)
     if plays:
-        actions, cards = _actions(plan), _rows(plan, AT.cards)
+        actions, cards = actions_2d(plan, AT.actions), bytes_2d(plan, AT.cards)
         for p in range(view.players):
             actions[0, p] = asked[0, p]
-        actions_to_cards(view, games, actions, cards, _rows(plan, AT.replaced), 0, 1)
-        pays, limb_reward = _float_row(plan, AT.pays), _float_row(plan, AT.limb_reward)
+        actions_to_cards(view, games, actions, cards, bytes_2d(plan, AT.replaced), 0, 1)
+        pays, limb_reward = floats_1d(plan, AT.pays), floats_1d(plan, AT.limb_reward)
         play_round(rules, games, cards, pays, limb_reward[0], _scratch(plan), _outcome(plan), 0, 1)
         record_round(games, record, 0, 1)
-    observe(view, rules.last_line, games, record, show, _work(plan), _observation(plan), _action_mask(plan), 0, 1)
+    observe(
+        view,
+        rules.last_line,
+        games,
+        record,
+        show,
+        _work(plan),
+        floats_3d(plan, AT.observation),
+        masks_3d(plan, AT.action_mask),
+        0,
+        1,
+    )

@@ -1,4 +1,4 @@
-"""Perfect recall: a player who remembers every round knows all hands of a memory game, which is then the face-up game (G7.3).
+"""Perfect recall: remembering every round of a memory game shows all hands, as the face-up game does (G7.3).
 
 `Recall` turns the observations of memory games, round by round, into those that the face-up game would show. `PerfectRecall` makes
 any agent for the face-up game play the memory game, and `perfect_recall` makes a memory environment show its players the

@@ -33,10 +33,8 @@ from getbit_env.core.drawing import (
     WHITE,
     Color,
     Drawing,
-    Paper,
     Pens,
     Point,
-    SvgPaper,
     import_pygame,
     mix,
     save_surface,
@@ -223,16 +221,12 @@ ROBOT_LIMBS: tuple[tuple[Point, Point, Point], ...] = (
 
 def picture(pygame: Any, scene: Scene) -> Any:
     """The scene as a surface of pygame."""
-    paper = Paper(pygame, *_size(scene))
-    _Drawing(paper, scene).draw()
-    return paper.scaled()
+    return _Drawing.surface(pygame, scene)
 
 
 def svg(scene: Scene) -> str:
     """The scene as SVG, which needs no other package."""
-    paper = SvgPaper(*_size(scene))
-    _Drawing(paper, scene).draw()
-    return paper.picture(ansi(scene))
+    return _Drawing.svg(scene, ansi(scene))
 
 
 def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
@@ -244,18 +238,22 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
     save_surface(picture(import_pygame(), scene), path)
 
 
-def _size(scene: Scene) -> tuple[int, int]:
-    return LEFT + COLUMN * scene.variant.robots + SHARK + RIGHT, HEIGHT
-
-
 class _Drawing(Drawing):
     """One picture in the making."""
 
+    _scene: Scene
+
+    @staticmethod
+    def size(scene: Scene) -> tuple[int, int]:
+        """See `Drawing`."""
+        return LEFT + COLUMN * scene.variant.robots + SHARK + RIGHT, HEIGHT
+
     def __init__(self, pens: Pens, scene: Scene) -> None:
-        super().__init__(pens)
-        self._scene, self._variant = scene, scene.variant
+        super().__init__(pens, scene)
+        self._variant = scene.variant
 
     def draw(self) -> None:
+        """See `Drawing`."""
         scene = self._scene
         shark = LEFT + COLUMN * len(scene.line)
         middles = {robot: LEFT + COLUMN * (place + 0.5) for place, robot in enumerate(scene.line)}

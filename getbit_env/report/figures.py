@@ -24,7 +24,7 @@ class Row:
         win: mean over tables.
         payoff: likewise.
         worst: wins at the table at which it wins least.
-        against: who plays there.
+        against: the agent in the other seats of that table.
         held_out: mean over the tables of bots that are held out of the recipes.
         mixed: wins at mixed tables.
         gain: of a best response, in words: exact, at least, or unknown.
@@ -82,7 +82,7 @@ class CrossTable:
         title: of the game and where it comes from.
         share: the equal share.
         rows: the agents whose wins are shown.
-        columns: who plays all other seats.
+        columns: the agents that play all other seats.
         cells: `[rows][columns]`; None where nothing was played, an agent against itself for one.
         failed: what stands for such a cell where an agent failed.
     """

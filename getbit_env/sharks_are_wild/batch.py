@@ -9,7 +9,20 @@ from numba import carray  # type: ignore[attr-defined]  # numba has it
 from numba.np.unsafe.ndarray import to_fixed_tuple
 from numpy.typing import NDArray
 
-from getbit_env.core.blocks import places_in_plan, pointer
+from getbit_env.core.blocks import (
+    actions_2d,
+    bytes_1d,
+    bytes_2d,
+    bytes_3d,
+    floats_1d,
+    floats_2d,
+    floats_3d,
+    masks_3d,
+    places_in_plan,
+    pointer,
+    shape,
+    words_1d,
+)
 from getbit_env.core.compiled import kernel
 from getbit_env.sharks_are_wild.observations import View, observe
 from getbit_env.sharks_are_wild.rules import KINDS, Games, Outcome, Rules, actor, play, replace_illegal_actions
@@ -51,31 +64,6 @@ _numbers: Any = to_fixed_tuple  # numba gives it the context that its type asks 
 
 
 @kernel
-def _shape(plan: NDArray[np.int64], at: np.int64) -> tuple[int, int, int]:
-    return plan[at + 1], plan[at + 2], plan[at + 3]
-
-
-@kernel
-def _row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
-    return carray(pointer(plan[at]), plan[at + 1], np.uint8)
-
-
-@kernel
-def _rows(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
-    return carray(pointer(plan[at]), _shape(plan, at)[:2], np.uint8)
-
-
-@kernel
-def _hands(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint8]:
-    return carray(pointer(plan[at]), _shape(plan, at), np.uint8)
-
-
-@kernel
-def _word_row(plan: NDArray[np.int64], at: np.int64) -> NDArray[np.uint64]:
-    return carray(pointer(plan[at]), plan[at + 1], np.uint64)
-
-
-@kernel
 def _rules(plan: NDArray[np.int64]) -> Rules:
     return Rules(
         players=plan[0],
@@ -84,7 +72,7 @@ def _rules(plan: NDArray[np.int64]) -> Rules:
         run=plan[3],
         coins=plan[4],
         turn_limit=plan[5],
-        deck=_row(plan, AT.deck),
+        deck=bytes_1d(plan, AT.deck),
         octopus_on_top=plan[6],
         must_block=plan[7],
         may_decline=plan[8],
@@ -106,22 +94,22 @@ def _view(plan: NDArray[np.int64]) -> View:
 @kernel
 def _games(plan: NDArray[np.int64]) -> Games:
     at = AT.games
-    sharks = carray(pointer(plan[at.sharks]), _shape(plan, at.sharks)[:2], np.int16)
+    sharks = carray(pointer(plan[at.sharks]), shape(plan, at.sharks)[:2], np.int16)
     return Games(
-        draw=_rows(plan, at.draw),
-        discard=_rows(plan, at.discard),
-        draw_size=_row(plan, at.draw_size),
-        discard_size=_row(plan, at.discard_size),
-        hand=_hands(plan, at.hand),
-        taken=_hands(plan, at.taken),
-        low=_rows(plan, at.low),
-        high=_rows(plan, at.high),
+        draw=bytes_2d(plan, at.draw),
+        discard=bytes_2d(plan, at.discard),
+        draw_size=bytes_1d(plan, at.draw_size),
+        discard_size=bytes_1d(plan, at.discard_size),
+        hand=bytes_3d(plan, at.hand),
+        taken=bytes_3d(plan, at.taken),
+        low=bytes_2d(plan, at.low),
+        high=bytes_2d(plan, at.high),
         sharks=sharks,
-        coins=_rows(plan, at.coins),
-        player=_row(plan, at.player),
-        stage=_row(plan, at.stage),
-        victim=_row(plan, at.victim),
-        end=_row(plan, at.end),
+        coins=bytes_2d(plan, at.coins),
+        player=bytes_1d(plan, at.player),
+        stage=bytes_1d(plan, at.stage),
+        victim=bytes_1d(plan, at.victim),
+        end=bytes_1d(plan, at.end),
         turns=carray(pointer(plan[at.turns]), plan[at.turns + 1], np.int32),
     )
 
@@ -129,21 +117,18 @@ def _games(plan: NDArray[np.int64]) -> Games:
 @kernel
 def _outcome(plan: NDArray[np.int64]) -> Outcome:
     at = AT.outcome
-    reward = carray(pointer(plan[at.reward]), _shape(plan, at.reward)[:2], np.float32)
-    return Outcome(finish=_rows(plan, at.finish), over=_row(plan, at.over), reward=reward)
+    return Outcome(finish=bytes_2d(plan, at.finish), over=bytes_1d(plan, at.over), reward=floats_2d(plan, at.reward))
 
 
 @kernel
 def play_and_observe_one(plan: NDArray[np.int64]) -> int:
     """Of a batch of one game: play the actions in the block, and observe for the player who decides next, who is returned."""
     rules, games, outcome = _rules(plan), _games(plan), _outcome(plan)
-    actions = carray(pointer(plan[AT.actions]), _shape(plan, AT.actions)[:2], np.int64)
-    active, pays = _row(plan, AT.active), carray(pointer(plan[AT.pays]), plan[AT.pays + 1], np.float32)
-    streams, counters = _word_row(plan, AT.streams), _word_row(plan, AT.counters)
-    replace_illegal_actions(rules, games, actions, active, _rows(plan, AT.replaced), 0, 1)
+    actions, active, pays = actions_2d(plan, AT.actions), bytes_1d(plan, AT.active), floats_1d(plan, AT.pays)
+    streams, counters = words_1d(plan, AT.streams), words_1d(plan, AT.counters)
+    replace_illegal_actions(rules, games, actions, active, bytes_2d(plan, AT.replaced), 0, 1)
     play(rules, games, actions, active, streams, counters, pays, outcome, 0, 1)
-    observation = carray(pointer(plan[AT.observation]), _shape(plan, AT.observation), np.float32)
-    action_mask = carray(pointer(plan[AT.action_mask]), _shape(plan, AT.action_mask), np.int8)
-    observe(_view(plan), rules, games, _row(plan, AT.show), observation, action_mask, 0, 1)
+    observation, action_mask = floats_3d(plan, AT.observation), masks_3d(plan, AT.action_mask)
+    observe(_view(plan), rules, games, bytes_1d(plan, AT.show), observation, action_mask, 0, 1)
     decides: int = actor(games, 0)
     return decides

@@ -25,9 +25,6 @@ from getbit_env.core.drawing import (
     WHITE,
     Color,
     Drawing,
-    Paper,
-    Pens,
-    SvgPaper,
     import_pygame,
     mix,
     save_surface,
@@ -208,16 +205,12 @@ CARD_COLORS: dict[str, Color] = {"S": (205, 225, 240), "O": (240, 214, 232), "D"
 
 def picture(pygame: Any, scene: Scene) -> Any:
     """The scene as a surface of pygame."""
-    paper = Paper(pygame, *_size(scene))
-    _Drawing(paper, scene).draw()
-    return paper.scaled()
+    return _Drawing.surface(pygame, scene)
 
 
 def svg(scene: Scene) -> str:
     """The scene as SVG, which needs no other package."""
-    paper = SvgPaper(*_size(scene))
-    _Drawing(paper, scene).draw()
-    return paper.picture(ansi(scene))
+    return _Drawing.svg(scene, ansi(scene))
 
 
 def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
@@ -229,19 +222,19 @@ def save_picture(scene: Scene, path: str | os.PathLike[str]) -> None:
     save_surface(picture(import_pygame(), scene), path)
 
 
-def _size(scene: Scene) -> tuple[int, int]:
-    height = HEADER + PILES + ROW * scene.variant.players
-    return WIDTH, -(-height // 16) * 16
-
-
 class _Drawing(Drawing):
     """One picture in the making."""
 
-    def __init__(self, pens: Pens, scene: Scene) -> None:
-        super().__init__(pens)
-        self._scene = scene
+    _scene: Scene
+
+    @staticmethod
+    def size(scene: Scene) -> tuple[int, int]:
+        """See `Drawing`."""
+        height = HEADER + PILES + ROW * scene.variant.players
+        return WIDTH, -(-height // 16) * 16
 
     def draw(self) -> None:
+        """See `Drawing`."""
         self._shade(0, self._height, SEA_HIGH, SEA_LOW)
         self._titles()
         self._piles()

@@ -537,7 +537,7 @@ class Guard:
         return False
 
     def _reply(self, scope: Scope, headers: Headers, refused: str) -> Response:
-        """The answer to who is not let in: whoever gives the token gets the cookie."""
+        """Answer a client without access: with the cookie if it gives the token, else with the refusal."""
         hosts = headers.getlist("host")
         given = Request(scope).query_params.get("token", "")
         came_in = scope["path"] == "/" and len(hosts) == 1 and self._is_ours(hosts[0]) and headers.get("origin") is None

@@ -11,7 +11,7 @@ from getbit_env.exact.evaluation import GameGraph, evaluate, gain_of
 from getbit_env.exact.positions import Positions
 from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.variants import parse_variant
-from tests.exact.brute_force import Whim, after, begin, joint_choices, policy_of
+from tests.exact.brute_force import Whim, after, begin, joint_choices, key, policy_of
 from tests.exact.test_best_response import LINES, NAMES
 
 
@@ -82,17 +82,31 @@ def test_positions_are_met_as_often_as_plain_recursion_says(graph):
     assert found.reach[-1] == pytest.approx(1, abs=1e-9)  # every game ends
 
 
-def test_a_better_policy_gains_what_its_advantages_say(graph):
-    """The performance difference lemma, which ties values of actions to reach."""
-    policy, other = some_policy(graph), some_policy(graph, seed=1)
-    old, new = evaluate(policy, graph), evaluate(other, graph)
-    starts = graph.positions.starts
-    advantage = ((other - policy) * old.action_values).sum(axis=2)
-    own_changes = np.where(np.arange(policy.shape[1])[:, None] == 0, other, policy)  # role 0 alone, in every position
-    changed = evaluate(own_changes, graph)
-    last = slice(graph.positions.first[-2], graph.positions.first[-1])  # in a last round nothing follows but the end
-    assert np.abs((changed.values[:-1][last, 0] - old.values[:-1][last, 0]) - advantage[last, 0]).max() < 1e-12
-    assert (new.best_values[starts] >= new.values[starts] - 1e-12).all()
+def test_each_place_is_reached_by_the_others_as_plain_recursion_says(graph):
+    """The reach by others of every finishing place at the end, which is wrong if a player is followed to a wrong role anywhere."""
+    variant, policy = graph.positions.variant, policy_of(Whim(), graph.positions.variant)
+    if variant.players > 3:
+        pytest.skip("plain recursion takes too long")
+    memo = {}
+
+    def places(table, player):
+        """How likely the others bring a player to each place, summed over all that the player can do."""
+        if player in table.finish:
+            return np.eye(variant.players)[table.finish[player] - 1]
+        if (key(table), player) not in memo:
+            mixed = [
+                policy(table, p) if any(table.robots[r].owner == p for r in table.line) else {(): 1.0} for p in range(table.players)
+            ]
+            total = np.zeros(variant.players)
+            for joint in joint_choices(table):
+                others = np.prod([mixed[p][cards] for p, cards in enumerate(joint) if p != player])
+                total += others * places(after(table, joint), player)
+            memo[key(table), player] = total
+        return memo[key(table), player]
+
+    starts = [begin(variant, line) for line in LINES[variant.players]]
+    wanted = sum(places(start, player) for start in starts for player in range(variant.players)) / len(starts)
+    assert evaluate(Whim(), graph).reach_by_others[-1] == pytest.approx(wanted)
 
 
 def test_no_result_depends_on_the_number_of_threads():
