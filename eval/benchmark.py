@@ -20,7 +20,7 @@ from getbit_env.agent_registry import load_agent
 from getbit_env.benchmark import BUDGETS, PROTOCOL, TASKS, TaskResult, over_seeds, play_task
 from getbit_env.benchmark.card import as_card, as_seeds_card
 from getbit_env.benchmark.tasks import Bound, settings_of, truth_of
-from getbit_env.command_line import add_running_arguments, command_parser, interruptible, need, no_bar, progress_of
+from getbit_env.command_line import add_running_arguments, command_parser, interruptible, leave, need, no_bar, progress_of
 from getbit_env.core.files import InUseError, owned, write_json, write_text
 from getbit_env.core.provenance import provenance
 from getbit_env.game_registry import find_variant
@@ -226,4 +226,4 @@ def report(options: argparse.Namespace, results: Sequence[TaskResult]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -7,7 +7,6 @@ pictures of the page.
 from __future__ import annotations
 
 import os
-import sys
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from getbit_env import load_agent
 from getbit_env.agent_registry import shipped_agents
-from getbit_env.command_line import at_least_one, command_parser, interruptible, need
+from getbit_env.command_line import at_least_one, command_parser, interruptible, leave, need
 from getbit_env.core.compiled import kernel
 from getbit_env.core.files import InUseError, owned, write_json
 from getbit_env.exact import (
@@ -456,4 +455,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

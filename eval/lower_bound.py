@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 # Before NumPy and torch are imported: small networks run slower on two threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from getbit_env.command_line import add_variant_arguments, at_least_one, command_parser, interruptible, need, no_bar
+from getbit_env.command_line import add_variant_arguments, at_least_one, command_parser, interruptible, leave, need, no_bar
 from getbit_env.commands import COMMANDS
 
 if __name__ == "__main__":  # before what may be missing is imported
@@ -242,4 +242,4 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.low
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -13,7 +13,7 @@ import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
-from getbit_env.command_line import command_parser, interruptible, need
+from getbit_env.command_line import command_parser, interruptible, leave, need
 from getbit_env.core.files import write_text
 from getbit_env.movies import NEEDED, SECONDS, write_gif, write_mp4
 from getbit_env.replays import load_replay
@@ -81,4 +81,4 @@ def open_in_browser(text: str) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

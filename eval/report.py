@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from getbit_env.agent_registry import is_code, load_agent
-from getbit_env.command_line import at_least_one, command_parser, interruptible, need, no_bar, progress_of
+from getbit_env.command_line import at_least_one, command_parser, interruptible, leave, need, no_bar, progress_of
 from getbit_env.core.files import write_text
 from getbit_env.core.provenance import provenance
 from getbit_env.match.runner import LEAST_STARTS, ForfeitError
@@ -124,4 +124,4 @@ def _bar() -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

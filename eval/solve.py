@@ -19,6 +19,7 @@ from getbit_env.command_line import (
     add_variant_arguments,
     command_parser,
     interruptible,
+    leave,
     need,
     no_bar,
     progress_of,
@@ -177,4 +178,4 @@ def as_text(solution: Solution) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

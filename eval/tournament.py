@@ -21,6 +21,7 @@ from getbit_env.command_line import (
     at_least_zero,
     command_parser,
     interruptible,
+    leave,
     need,
     no_bar,
     variant_of,
@@ -323,4 +324,4 @@ def _cell(result: TournamentResult, one: str, many: str) -> tuple[float, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

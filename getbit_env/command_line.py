@@ -12,13 +12,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from getbit_env.game_registry import find_variant
 from getbit_env.get_bit.variants import ThreePlayerEnding, choose_variant
 from getbit_env.sharks_are_wild.variants import READINGS
 from getbit_env.sharks_are_wild.variants import Variant as SharksVariant
 
+INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
 EXTRAS = {  # the extra that brings a package
     "stable_baselines3": "sb3",
     "sb3_contrib": "sb3",
@@ -180,6 +181,17 @@ def progress_of(bar: Any) -> Callable[[str, int, int], None]:
 def no_bar() -> bool:
     """Whether progress bars are left out, as where output goes to a file."""
     return not sys.stderr.isatty()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process of a command with its exit code.
+
+    After Ctrl-C a thread can still be in a kernel, and Python waits for it. A second Ctrl-C then ends the process at once, without
+    the traceback that Python would print. What was written is whole either way.
+    """
+    if code == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(code)
 
 
 @contextmanager

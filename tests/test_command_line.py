@@ -6,7 +6,10 @@ import argparse
 import io
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -176,3 +179,21 @@ def test_in_another_thread_nothing_is_changed() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.getsignal(signal.SIGINT)]
+
+
+def test_a_second_ctrl_c_while_a_thread_finishes_ends_the_process_without_a_traceback():
+    program = (
+        "import sys, time\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from getbit_env.command_line import leave\n"
+        "ThreadPoolExecutor(1).submit(time.sleep, 60)\n"
+        "print('leaving', flush=True)\n"
+        "leave(130)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "leaving\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT
+    assert said == ""

@@ -87,4 +87,4 @@ def test_an_editable_installation_finds_the_folders_of_the_checkout(tmp_path: Pa
         (path,) = (name for name in archive.namelist() if name.endswith(".pth"))
         assert Path(archive.read(path).decode().strip()) == ROOT
         (scripts,) = (name for name in archive.namelist() if name.endswith("entry_points.txt"))
-        assert "getbit = getbit_env.commands.main:main" in archive.read(scripts).decode()
+        assert "getbit = getbit_env.commands.main:entry" in archive.read(scripts).decode()

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.speed.workloads import Block, engine_steps, matches, monte_carlo, parallel_loop, sharks_decisions, sharks_loop, solver
-from getbit_env.command_line import interruptible
+from getbit_env.command_line import interruptible, leave
 
 STORED = Path(__file__).parent / "guard.json"
 PROCESSOR = "x86-64-v3"  # AVX2: valgrind knows nothing wider
@@ -209,4 +209,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

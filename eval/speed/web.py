@@ -20,7 +20,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from getbit_env.command_line import at_least_one, command_parser
+from getbit_env.command_line import at_least_one, command_parser, leave
 
 
 class Client:
@@ -138,4 +138,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from getbit_env.command_line import command_parser, missing_package, need
+from getbit_env.command_line import INTERRUPTED, command_parser, leave, missing_package, need
 from getbit_env.commands import COMMANDS, is_there, load
 from getbit_env.core.choices import did_you_mean
 from getbit_env.version import __version__
@@ -65,12 +65,17 @@ def run(name: str, arguments: Sequence[str]) -> int:
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # as of `getbit variants | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return int(code or 0)
 
 
+def entry() -> None:
+    """Run the command that the arguments of the process name, and end the process."""
+    leave(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()
