@@ -6,17 +6,32 @@ import argparse
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from getbit_env import parse_variant
+from getbit_env import parallel_env, parse_variant
+from getbit_env.core.spec import Dynamics
+from getbit_env.game_registry import game_named
 from getbit_env.get_bit import Layout, Options
 from getbit_env.get_bit.variants import SET_UP, standard_variant
 from getbit_env.sharks_are_wild import notation, observations, raw_env
 from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
-PAGES = tuple(ROOT / name for name in ("README.md", "docs/environment.md", "docs/sharks_are_wild.md", "docs/speed.md"))
+_NAMES = ("citing", "environment", "environments", "getting_started", "sharks_are_wild", "speed")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _NAMES))
+EXTRAS = {  # what each extra of pyproject.toml is for
+    "sb3": "Stable-Baselines3, sb3-contrib, torch and TensorBoard: training",
+    "commands": "progress bars and pictures of the commands",
+    "render": "pictures of the games, and the window",
+    "movies": "replays as GIF and MP4",
+    "ratings": "OpenSkill ratings of tournaments",
+    "web": "the game in the browser, `getbit play`",
+    "openspiel": "alpha-Rank and votes of OpenSpiel in tournaments",
+}
+FOR_WORK_ON_IT = {"dev", "docs"}  # extras of a checkout
 _TABLE = re.compile(r"(<!-- table: (?P<what>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -43,9 +58,64 @@ def snapshot(name: str) -> str:
     return "```json\n{\n" + ",\n".join(rows) + "\n}\n```"
 
 
+def extras() -> str:
+    """What `pip install` can bring beyond the package itself."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    rows = ["| extra | what it is for |", "| --- | --- |"]
+    return "\n".join(rows + [f"| `[{name}]` | {EXTRAS[name]} |" for name in declared if name not in FOR_WORK_ON_IT])
+
+
+def bibtex() -> str:
+    """CITATION.cff as an entry of BibTeX."""
+    cff = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    field = {name: value.strip('"') for name, value in re.findall(r"^(?:  - )?([\w-]+): (.+)$", cff, re.MULTILINE)}
+    entry = {
+        "title": f"{{{field['title']}}}",
+        "author": f"{{{field['name']}}}",
+        "year": field["date-released"][:4],
+        "version": field["version"],
+        "note": f"Software, {field['license']} licence",
+    }
+    return "```bibtex\n@software{getbit_env,\n" + "".join(f"  {name} = {{{text}}},\n" for name, text in entry.items()) + "}\n```"
+
+
+def facts(name: str) -> str:
+    """What PettingZoo's pages say first of an environment: of a variant with default options."""
+    game = game_named(name)
+    parallel = game.dynamics is Dynamics.SIMULTANEOUS
+    env: Any = (parallel_env if parallel else raw_env)(variant=name)
+    env.reset(seed=0)
+    (agent, *_), spaces = env.possible_agents, env.observation_space(env.possible_agents[0])
+    actions, seen = env.action_space(agent), spaces["observation"]
+    agents = ", ".join(f"`{one}`" for one in env.possible_agents)
+    pays = env.variant.reward_of_finish("win")
+    module = "getbit_env" if parallel else "getbit_env.sharks_are_wild"
+    rows = {
+        "import": f"`import {module}`" if parallel else "`from getbit_env import sharks_are_wild`",
+        "id": f"`{game.id}`",
+        "actions": "discrete",
+        "parallel API": f"yes, `{module}.parallel_env`" if parallel else "no: players move in turn",
+        "AEC API": f"yes, `{module}.env`",
+        "manual control": "no; `getbit play` is the game in the browser",
+        "agents": str(len(env.possible_agents)),
+        "names of agents": agents,
+        "shape of an action": f"`{actions.shape}`",
+        "values of an action": f"`{actions}`",
+        "shape of an observation": f"`{seen.shape}`, and a mask of `{spaces['action_mask'].shape}`",
+        "values of an observation": f"0 and 1, {seen.dtype}",
+        "shape of the state": f"`{env.state().shape}`",
+        "values of a reward": f"{min(pays):.3g} to {max(pays):.3g}",
+    }
+    return "\n".join(["| fact | value |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())])
+
+
 def table(what: str) -> str:
-    """The table that a page asks for: `variants`, `layout` with a variant and options, one of the second game, or of speeds."""
+    """The table that a page asks for: `variants`, `layout` with a variant and options, one of the second game, of speeds, or `facts` with a variant."""
     kind, *words = what.split()
+    if kind in ("extras", "bibtex"):
+        return {"extras": extras, "bibtex": bibtex}[kind]()
+    if kind == "facts":
+        return facts(words[0])
     if kind.startswith("speed-"):
         from docs import speed
 
