@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files, InclusionLevel
 
 ROOT = Path(__file__).parent.parent
-LINK = re.compile(r"(?<!`)(\]\()(?![a-z]+://|mailto:|#)([^)\s#]+)(#[^)\s]*)?(\))")
+LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?![a-z]+://|mailto:|#)(?P<to>[^)\s#]+)(?P<part>#[^)\s]*)?\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+PICTURES = (".png", ".svg", ".gif", ".jpg")
 LANGUAGES = {".py": "python", ".json": "json", ".md": "markdown", ".toml": "toml", ".js": "javascript", ".css": "css", ".cff": "yaml"}
 
 
@@ -42,19 +42,14 @@ def _output(output: dict[str, Any]) -> str:
     return "```text\n" + "".join(data["text/plain"]).rstrip() + "\n```"
 
 
-def same(text: str) -> str:
-    """A page of Markdown as it is."""
-    return text
-
-
-# Files of the repository that are pages of the site: the address of the page, and what makes Markdown of the file.
-PAGES: dict[str, tuple[str, Callable[[str], str]]] = {
-    "CHANGELOG.md": ("changelog.md", same),
-    "CONTRIBUTING.md": ("contributing.md", same),
-    "SECURITY.md": ("security.md", same),
-    "README.md": ("readme.md", same),
-    "agents/README.md": ("trained_agents.md", same),
-    "docs/tutorial.ipynb": ("tutorial.md", notebook),
+# Files of the repository that are pages of the site: the address of the page, and whether it stands in the navigation.
+PAGES = {
+    "CHANGELOG.md": ("changelog.md", True),
+    "CONTRIBUTING.md": ("contributing.md", True),
+    "SECURITY.md": ("security.md", True),
+    "README.md": ("readme.md", False),
+    "agents/README.md": ("trained_agents.md", True),
+    "docs/tutorial.ipynb": ("tutorial.md", True),
 }
 
 
@@ -70,18 +65,26 @@ def shown_file(path: Path) -> str:
     return f"{head}{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
 
 
-def links(text: str) -> list[str]:
-    """The relative links of a page, without anchors."""
-    return [found[2] for found in LINK.finditer(FENCE.sub("", text))]
+def targets(text: str, home: str) -> set[str]:
+    """The files of the repository to which a page in the folder `home` links."""
+    return {posixpath.normpath(posixpath.join(home, found["to"])) for found in LINK.finditer(FENCE.sub("", text))}
 
 
 def address(target: str) -> str | None:
-    """Where the site has a file that lies outside of docs/, from the root of the site; None for a file that docs/ publishes itself."""
+    """Where the site has a file, from the root of the site; None for a file that docs/ publishes itself."""
     if target in PAGES:
         return PAGES[target][0]
     if target.startswith("docs/") and not target.endswith((".py", ".ipynb")):
         return None
-    return f"source/{target.rstrip('/')}.md"
+    return f"source/{target}" if target.endswith((".md", *PICTURES)) else f"source/{target}.md"
+
+
+def text_of(text: str, target: str) -> str:
+    """The text of a link: the title of the page, if the text is the name of its file."""
+    if target.endswith(".md") and text in (target, posixpath.basename(target)) and (ROOT / target).exists():
+        found = re.search(r"^# (.+)$", (ROOT / target).read_text(encoding="utf-8"), re.MULTILINE)
+        return found[1] if found else text
+    return text
 
 
 def relinked(text: str, home: str, page: str) -> str:
@@ -94,9 +97,10 @@ def relinked(text: str, home: str, page: str) -> str:
     """
 
     def lead(found: re.Match[str]) -> str:
-        target = posixpath.normpath(posixpath.join(home, found[2]))
+        target = posixpath.normpath(posixpath.join(home, found["to"]))
         there = address(target) or target.removeprefix("docs/")
-        return found[1] + posixpath.relpath(there, posixpath.dirname(page) or ".") + (found[3] or "") + found[4]
+        to = posixpath.relpath(there, posixpath.dirname(page) or ".") + (found["part"] or "")
+        return f"[{text_of(found['text'], target)}]({to})"
 
     parts, end = [], 0
     for fence in FENCE.finditer(text):
@@ -107,27 +111,29 @@ def relinked(text: str, home: str, page: str) -> str:
 
 def on_files(files: Files, *, config: Any) -> Files:
     """Add the pages that docs/ doesn't hold."""
-
-    def add(page: str, content: str, inclusion: InclusionLevel = InclusionLevel.INCLUDED) -> None:
-        made = File.generated(config, page, content=content)
-        made.inclusion = inclusion
-        files.append(made)
-
-    found: dict[str, str] = {}
+    left = {name for name, (_, in_navigation) in PAGES.items() if in_navigation}
     for file in files.documentation_pages():
-        found[f"docs/{file.src_uri}"] = file.content_string
-    for name, (page, convert) in PAGES.items():
-        text = convert((ROOT / name).read_text(encoding="utf-8"))
-        found[name] = text
-        kept = InclusionLevel.NOT_IN_NAV if name == "README.md" else InclusionLevel.INCLUDED
-        add(page, relinked(text, posixpath.dirname(name), page), kept)
-    targets = {
-        posixpath.normpath(posixpath.join(posixpath.dirname(name), link)) for name, text in found.items() for link in links(text)
-    }
-    for target in sorted(targets):
-        page = address(target)
-        if page and page.startswith("source/") and (ROOT / target).exists():
-            add(page, shown_file(ROOT / target), InclusionLevel.NOT_IN_NAV)
+        left |= targets(file.content_string, posixpath.dirname(f"docs/{file.src_uri}"))
+    done: set[str] = set()
+    while left - done:
+        name = min(left - done)
+        done.add(name)
+        page, path, home = address(name), ROOT / name, posixpath.dirname(name)
+        if page is None or not path.exists():
+            continue  # docs/ has it, or the strict build says what is missing
+        if page.endswith(PICTURES):
+            files.append(File.generated(config, page, abs_src_path=str(path)))
+            continue
+        if name in PAGES or page == f"source/{name}":  # Markdown
+            text = path.read_text(encoding="utf-8")
+            text = notebook(text) if path.suffix == ".ipynb" else text
+            left |= targets(text, home)
+            text = relinked(text, home, page)
+        else:
+            text = shown_file(path)
+        made = File.generated(config, page, content=text)
+        made.inclusion = InclusionLevel.INCLUDED if name in PAGES and PAGES[name][1] else InclusionLevel.NOT_IN_NAV
+        files.append(made)
     return files
 
 
