@@ -110,7 +110,7 @@ def facts(name: str) -> str:
 
 
 def table(what: str) -> str:
-    """The table that a page asks for: `variants`, `layout` with a variant and options, one of the second game, of speeds, or `facts` with a variant."""
+    """The table that a page asks for: `variants`, `layout` and `facts` with a variant, one of the second game, of speeds, ..."""
     kind, *words = what.split()
     if kind in ("extras", "bibtex"):
         return {"extras": extras, "bibtex": bibtex}[kind]()

@@ -1,4 +1,4 @@
-"""The hook of mkdocs.yml: what the site shows of files that lie outside of docs/, so that one link serves the repository and the site.
+"""The hook of mkdocs.yml: pages for files outside of docs/, so that one link serves the repository and the site.
 
 A page links to any file of the repository by its relative path. On the site such a link leads to the page that `PAGES` makes of the
 file, or else to a page that shows the file.
@@ -18,7 +18,15 @@ ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?![a-z]+://|mailto:|#)(?P<to>[^)\s#]+)(?P<part>#[^)\s]*)?\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 PICTURES = (".png", ".svg", ".gif", ".jpg")
-LANGUAGES = {".py": "python", ".json": "json", ".md": "markdown", ".toml": "toml", ".js": "javascript", ".css": "css", ".cff": "yaml"}
+LANGUAGES = {
+    ".py": "python",
+    ".json": "json",
+    ".md": "markdown",
+    ".toml": "toml",
+    ".js": "javascript",
+    ".css": "css",
+    ".cff": "yaml",
+}
 
 
 def notebook(text: str) -> str:

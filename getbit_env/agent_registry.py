@@ -57,6 +57,13 @@ def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -
         ValueError: nothing is called so, or it is no agent, or a file that can't be used, or code where none may be run;
             the message says what was looked for.
         TypeError: it is neither a name nor an agent.
+
+    Examples:
+        >>> from getbit_env import load_agent
+        >>> load_agent("counter").name
+        'Counter'
+        >>> load_agent("four_players")  # a trained agent of the package
+        NetworkAgent('four_players', 4p)
     """
     if is_agent(agent):
         return agent

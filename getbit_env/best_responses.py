@@ -36,6 +36,9 @@ class ComputedResponse(PositionAgent):
         against_name: as `load_agent` knows it.
     """
 
+    against: Agent
+    against_name: str
+    name: str
     deterministic = True
 
     def __init__(self, against: Agent, name: str) -> None:

@@ -56,7 +56,7 @@ class Report(NamedTuple):
 
 
 def check_parallel(
-    make_env: Callable[[], ParallelEnv], *, strict: bool = False, skip: Collection[str] = (), max_steps: int = 10_000
+    make_env: Callable[[], ParallelEnv[Any, Any, Any]], *, strict: bool = False, skip: Collection[str] = (), max_steps: int = 10_000
 ) -> Report:
     """Check a `ParallelEnv`.
 
@@ -78,7 +78,7 @@ def check_parallel(
 
 
 def check_aec(
-    make_env: Callable[[], AECEnv], *, strict: bool = False, skip: Collection[str] = (), max_steps: int = 10_000
+    make_env: Callable[[], AECEnv[Any, Any, Any]], *, strict: bool = False, skip: Collection[str] = (), max_steps: int = 10_000
 ) -> Report:
     """Check an `AECEnv`; otherwise as `check_parallel`."""
     return _check(_AecGame, make_env, strict, skip, max_steps)

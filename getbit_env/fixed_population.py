@@ -14,10 +14,10 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper
 from getbit_env.core.messages import shown
 
 
-class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class FixedPopulation(BaseParallelWrapper[Any, Any, Any]):  # type: ignore[misc]  # PettingZoo ships no types
     """A `ParallelEnv` whose dead agents stay until the game ends. Make it with `fixed_population`."""
 
-    def __init__(self, env: ParallelEnv, *, mask: str = "observation") -> None:
+    def __init__(self, env: ParallelEnv[Any, Any, Any], *, mask: str = "observation") -> None:
         """See `fixed_population`."""
         if isinstance(env, AECEnv):
             raise TypeError(f"env is a ParallelEnv, not the AEC environment {env}; pettingzoo.utils.aec_to_parallel converts it")
@@ -133,7 +133,7 @@ class FixedPopulation(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo 
         return seen, told
 
 
-def fixed_population(env: ParallelEnv, *, mask: str = "observation") -> FixedPopulation:
+def fixed_population(env: ParallelEnv[Any, Any, Any], *, mask: str = "observation") -> FixedPopulation:
     """Keep the dead agents of a `ParallelEnv` until the game ends.
 
     | of a dead agent | value |

@@ -40,6 +40,13 @@ class NetworkAgent(SeatPlayer):
         about: what its file says of where it comes from.
     """
 
+    name: str
+    variant: Variant
+    options: Any
+    game: str
+    layers: Layers
+    about: dict[str, str]
+
     def __init__(
         self,
         layers: Layers,
@@ -149,6 +156,16 @@ def save_network(path: Path, agent: NetworkAgent) -> None:
 
     Raises:
         OSError: it can't be written.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from getbit_env import load_agent
+        >>> from getbit_env.network import POLICY_FILE, save_network
+        >>> folder = Path("runs/mine")
+        >>> folder.mkdir(parents=True)
+        >>> save_network(folder / POLICY_FILE, load_agent("four_players"))
+        >>> load_agent("runs/mine").variant.name
+        '4p'
     """
     tensors = {}
     for k, (weight, bias) in enumerate(agent.layers):

@@ -96,6 +96,14 @@ def as_agent(
         ValueError: the policy can't be played, or the agent plays differently from the policy; the message says by how much.
         TypeError: it is nothing of these.
         ImportError: a `.zip` is given, and Stable-Baselines3 is not installed.
+
+    Examples:
+        >>> from getbit_env import as_agent
+        >>> from getbit_env.match import play_match
+        >>> def cautious(observation, action_mask):  # chances of actions, from arrays with a row for each seat
+        ...     return action_mask / action_mask.sum(axis=1, keepdims=True)
+        >>> print(play_match([as_agent(cautious), "random", "random", "random"], "4p", starts=24).failure)
+        None
     """
     layout = _known_layout(env, variant, options)
     if _is_model_file(policy) or _is_model(policy):
@@ -259,6 +267,10 @@ def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 class _Adapted(SeatPlayer):
     """What agents made of policies have in common."""
 
+    name: str
+    deterministic: bool
+    options: Any
+    game: str
     _reference: Any  # what it was made from, until both were compared
     _streams: RowStreams | None = None
 

@@ -16,6 +16,9 @@ from getbit_env.policies import Answer, Kind
 class Frozen:
     """A copy of a torch module as it is now, which plays and is trained no more. Copies of an agent share it."""
 
+    module: torch.nn.Module
+    device: torch.device
+
     def __init__(self, module: torch.nn.Module, instead: Mapping[int, Any] | None = None) -> None:
         """Copy a module.
 

@@ -30,6 +30,9 @@ Bound = Callable[[Agent, Variant, int, int], float]
 class Timed:
     """An agent, and how long it takes. In all else it is the agent that it is made of."""
 
+    seconds: float
+    decisions: int
+
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self.seconds, self.decisions = 0.0, 0

@@ -50,6 +50,17 @@ class Agent(Protocol):
     `files(variant) -> list[Path]`
         the files that it reads to play a variant. Agents of `GameSpec.named_agents` have it: saved results are not used again after
         one of these files has changed.
+
+    Examples:
+        >>> from getbit_env.match import play_match
+        >>> class LowestCard:
+        ...     def reset(self, layout, begins, seed):
+        ...         pass
+        ...
+        ...     def act(self, observation, action_mask):
+        ...         return action_mask.argmax(axis=1)
+        >>> print(play_match([LowestCard(), "random", "random", "random"], "4p", starts=24)["LowestCard"].seats)
+        1
     """
 
     def reset(self, layout: Any, begins: NDArray[np.bool_], seed: int | None) -> None:
@@ -78,6 +89,14 @@ class SeatPlayer(Agent):
 
     All agents of this package inherit from it. An agent of your own gets both methods from `getbit_env.as_agent(agent)`, or if its
     class inherits from this one.
+
+    Examples:
+        >>> import getbit_env
+        >>> env, agent = getbit_env.parallel_env(players=2), getbit_env.load_agent("lowest")
+        >>> observations, infos = env.reset(seed=1)
+        >>> agent.begin(env)
+        >>> agent.choose(observations["player_0"])
+        0
     """
 
     _seat_layout: Any = None  # of the game that `choose` plays

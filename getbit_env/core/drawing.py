@@ -196,6 +196,9 @@ class Drawing:
 class Paper:
     """`Pens` on a large surface of pygame, which is scaled down at last."""
 
+    width: int
+    height: int
+
     def __init__(self, pygame: Any, width: int, height: int) -> None:
         self._pygame, self.width, self.height = pygame, width, height
         self._large = pygame.Surface((width * FINE, height * FINE), 0, 32)
@@ -261,6 +264,8 @@ class Paper:
 class SvgPaper:
     """`Pens` that write SVG. They need no other package."""
 
+    width: int
+    height: int
     _EM = 0.6875  # of the size of a text: pygame scales its own font by this as well
 
     def __init__(self, width: int, height: int) -> None:

@@ -36,6 +36,11 @@ class GameEnv(Rendered):
         render_mode: None, "ansi", "rgb_array" or "human".
     """
 
+    variant: Any
+    layout: Any
+    state_layout: Any
+    metadata: dict[str, Any]
+    state_space: spaces.Box
     _played: list[Any] | None = None  # what was decided so far; None before the first reset
 
     def __init__(
@@ -268,7 +273,7 @@ class TurnBased:
         self.rewards = dict.fromkeys(self.rewards, 0.0)
 
 
-class OrderEnforcedEnv(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class OrderEnforcedEnv(OrderEnforcingWrapper[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ships no types
     """PettingZoo's `OrderEnforcingWrapper` for environments that can be restored, and in which a failed call changes nothing."""
 
     def __repr__(self) -> str:

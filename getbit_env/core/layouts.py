@@ -50,6 +50,11 @@ class BlockLayout:
         game_fields: `{name: Field}`, starts counted within the observation.
     """
 
+    block_fields: dict[str, Field]
+    block: int
+    game_fields: dict[str, Field]
+    size: int
+
     def __init__(
         self, blocks: int, block_fields: list[tuple[str, int, str]], game_fields: list[tuple[str, int, str]], block_of: str
     ) -> None:

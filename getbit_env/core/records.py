@@ -18,6 +18,8 @@ class CsvRecord:
         rows: those that it held then.
     """
 
+    columns: list[str]
+
     def __init__(self, path: Path, until: int) -> None:
         """Open it, and drop the rows that were written after `until` decisions.
 

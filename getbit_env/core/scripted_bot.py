@@ -212,6 +212,8 @@ class Mixture(RowBot):
         agents: from which it draws, all alike. Each draws nothing for rows of zeros.
     """
 
+    agents: tuple[Agent, ...]
+
     def __init__(self, agents: Sequence[Agent]) -> None:
         """Set from which agents it draws.
 

@@ -51,6 +51,9 @@ class RowStreams:
         keys, counters: `[B]` uint64, as `random_bits` takes them.
     """
 
+    keys: NDArray[np.uint64]
+    counters: NDArray[np.uint64]
+
     def __init__(self, seed: int | None, rows: int) -> None:
         self.keys = game_streams(seed, rows)
         self.counters = np.zeros(rows, np.uint64)

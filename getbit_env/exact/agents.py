@@ -34,7 +34,7 @@ class PositionAgent(SeatPlayer):
     """
 
     deterministic: ClassVar[bool] = False
-    options = Options()
+    options: Options = Options()
     game: ClassVar[str] = ID
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
@@ -100,8 +100,22 @@ class BestResponse(PositionAgent):
         positions: of the variant that it plays.
         answer: `[N, P]` uint8, its action for every position and role.
         against: name of that agent.
+
+    Examples:
+        >>> from getbit_env import load_agent, parse_variant
+        >>> from getbit_env.exact import BestResponse, Positions, exploitability
+        >>> from getbit_env.match import play_match
+        >>> result = exploitability(load_agent("counter"), Positions(parse_variant("3p-1r-4c-1l")), name="counter")
+        >>> agent = BestResponse(result.positions, result.answer, "counter")
+        >>> match = play_match([agent, "counter", "counter"], "3p-1r-4c-1l", starts=600)
+        >>> print(match[agent.name].win.mean > match["counter"].win.mean)
+        True
     """
 
+    positions: Positions
+    answer: NDArray[np.uint8]
+    against: str
+    name: str
     deterministic = True
 
     def __init__(self, positions: Positions, answer: NDArray[np.uint8], against: str) -> None:
@@ -170,6 +184,9 @@ class Strategies:
         values: `[N + 1, 2]`, of each position to each role.
     """
 
+    positions: Positions
+    values: NDArray[np.float64]
+
     def __init__(self, solution: TwoPlayerSolution) -> None:
         self.positions, self.values = solution.positions, solution.values
         self._slot = np.full(self.positions.count, -1)  # of a position in `_kept`
@@ -199,6 +216,14 @@ class Equilibrium(PositionAgent):
 
     With two players nobody gains on it, on average over both seats. With more players nobody gains by leaving an equilibrium that
     all others play; against other players it can do worse than its equal share.
+
+    Examples:
+        >>> from getbit_env import parse_variant
+        >>> from getbit_env.exact import Equilibrium, exploitability, solved
+        >>> solution = solved(parse_variant("2p-3c-1l"))
+        >>> agent = Equilibrium(solution)  # for matches: play_match([agent, "random"], "2p-3c-1l")
+        >>> print(f"a best response gains {abs(exploitability(agent, solution.positions).gain):.3f}")
+        a best response gains 0.000
     """
 
     name = "equilibrium"

@@ -272,6 +272,10 @@ class AskedPolicy:
         seconds: about how long it takes to ask about every position once.
     """
 
+    positions: Positions
+    name: str
+    seconds: float
+
     def __init__(self, agent: Any, positions: Positions, name: str = "the agent") -> None:
         """Get the agent ready, and ask it the same questions twice.
 
@@ -405,6 +409,13 @@ def as_face_up(agent: Any, variant: Variant, name: str = "the agent") -> tuple[A
 
     Raises:
         AgentError: it plays a memory game without the perfect recall that is known to make it the face-up game.
+
+    Examples:
+        >>> from getbit_env import load_agent, parse_variant
+        >>> from getbit_env.exact import as_face_up
+        >>> agent, variant = as_face_up(load_agent("recall:counter"), parse_variant("4p-memory"))
+        >>> print(variant)
+        4p
     """
     if not variant.memory:
         return agent, variant
@@ -443,6 +454,13 @@ def exploitability(
         AgentError: the agent can't be judged exactly.
         TypeError: `agent` or `positions` is a name.
         ValueError: the memory of this machine is too small for it.
+
+    Examples:
+        >>> from getbit_env import load_agent, parse_variant
+        >>> from getbit_env.exact import Positions, exploitability
+        >>> result = exploitability(load_agent("counter"), Positions(parse_variant("3p-1r-4c-1l")), name="counter")
+        >>> print(f"a best response gains {result.gain:.3f}, NashConv {result.nash_conv:.3f}")
+        a best response gains 0.167, NashConv 0.500
     """
     if not isinstance(positions, Positions):
         raise TypeError(f"positions are `Positions(parse_variant('4p'))`, for example, not {positions!r}")
@@ -521,6 +539,14 @@ def exploiting_line(result: Exploitability, agent: Any) -> str:
     Returns:
         The game in the notation, with a comment before each round: the value of the position to the responder,
         and to the agent in its place.
+
+    Examples:
+        >>> from getbit_env import load_agent, parse_variant
+        >>> from getbit_env.exact import Positions, exploitability, exploiting_line
+        >>> agent = load_agent("counter")
+        >>> result = exploitability(agent, Positions(parse_variant("3p-1r-4c-1l")), name="counter")
+        >>> print(exploiting_line(result, agent).splitlines()[1])
+        # B: 0.500, counter in its place 0.312
     """
     positions = result.positions
     variant, index, each = positions.variant, positions.index, positions.variant.robots_per_player

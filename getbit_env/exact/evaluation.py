@@ -219,7 +219,18 @@ class GameGraph:
         positions: the numbering.
         legal: `[N, P, A]` bool, the actions of each role; none for a player who is out.
         edges: how many joint choices there are, over all positions.
+
+    Examples:
+        >>> from getbit_env import parse_variant
+        >>> from getbit_env.exact import GameGraph, Positions
+        >>> graph = GameGraph(Positions(parse_variant("2p-3c-1l")))
+        >>> print(graph.edges, "joint choices;", graph.legal[0].sum(axis=1), "legal actions of the roles in position 0")
+        486 joint choices; [9 9] legal actions of the roles in position 0
     """
+
+    positions: Positions
+    legal: NDArray[np.bool_]
+    edges: int
 
     def __init__(self, positions: Positions, *, threads: int = 1, progress: Progress = silent) -> None:
         """Play every joint choice of every position once.
@@ -403,6 +414,15 @@ def evaluate(policy: Any, graph: GameGraph) -> Evaluation:
         AgentError: the agent does not play by the position alone.
         TypeError: `graph` is something else.
         ValueError: the array is no policy.
+
+    Examples:
+        >>> from getbit_env import load_agent, parse_variant
+        >>> from getbit_env.exact import GameGraph, Positions, evaluate
+        >>> found = evaluate(load_agent("counter"), GameGraph(Positions(parse_variant("2p-3c-1l"))))
+        >>> print(f"a best response gains {found.gain:.3f}")
+        a best response gains 0.111
+        >>> print(found.action_values.shape)  # positions, roles, actions
+        (6, 2, 9)
     """
     if not isinstance(graph, GameGraph):
         raise TypeError(f"graph is a GameGraph, such as `GameGraph(Positions(parse_variant('4p')))`, not {graph!r}")
@@ -417,7 +437,16 @@ def evaluate(policy: Any, graph: GameGraph) -> Evaluation:
 
 
 def gain_of(policy: Policy, graph: GameGraph) -> tuple[float, float]:
-    """Gain and NashConv of a policy: `evaluate` without all the rest."""
+    """Gain and NashConv of a policy: `evaluate` without all the rest.
+
+    Examples:
+        >>> from getbit_env import parse_variant
+        >>> from getbit_env.exact import GameGraph, Positions, gain_of
+        >>> graph = GameGraph(Positions(parse_variant("2p-3c-1l")))
+        >>> gain, nash_conv = gain_of(graph.uniform_policy(), graph)
+        >>> print(f"{gain:.3f} {nash_conv:.3f}")
+        0.424 0.848
+    """
     starts = graph.positions.starts
     gains = graph.go_back(policy, responds=True)[0][starts] - graph.go_back(policy)[0][starts]
     return float(gains.mean()), float(gains.sum(axis=1).mean())

@@ -366,7 +366,19 @@ class Positions:
         count: how many positions there are.
         first: `[waves + 1]`, the first number of each wave; wave `w` holds what is met after `w` rounds.
         starts: `[patterns]`, the numbers of the positions before the first round.
+
+    Examples:
+        >>> from getbit_env import parse_variant
+        >>> from getbit_env.exact import Positions
+        >>> positions = Positions(parse_variant("3p-1r-4c-1l"))
+        >>> print(positions.count, "positions, one before the first round,", positions.first[2] - positions.first[1], "after it")
+        21 positions, one before the first round, 20 after it
     """
+
+    index: Index
+    count: int
+    first: NDArray[np.int64]
+    starts: NDArray[np.int64]
 
     def __init__(
         self,

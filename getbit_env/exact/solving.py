@@ -31,6 +31,13 @@ def solved(
         ValueError: it is another game, or too large; or there is no cache folder.
         InUseError: another process solves this variant at the moment.
         OSError: the solution can't be written; what is finished stays, and the next call goes on from there.
+
+    Examples:
+        >>> from getbit_env import parse_variant
+        >>> from getbit_env.exact import solved
+        >>> solution = solved(parse_variant("2p-3c-1l"))  # kept in the cache folder
+        >>> print(solution.values[0].round(3), "in the first position")
+        [ 0.714 -0.714] in the first position
     """
     check_solvable(variant)
     try:

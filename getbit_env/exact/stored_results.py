@@ -133,6 +133,9 @@ class StoredResult:
         variant: the game.
     """
 
+    path: Path
+    variant: Variant
+
     def __init__(self, path: Path, file: zipfile.ZipFile, kind: str, variant: Variant | None, arrays: tuple[str, ...]) -> None:
         """Check what the file says of itself.
 

@@ -15,8 +15,8 @@ from getbit_env.core.messages import check_array, shown
 from getbit_env.core.streams import game_streams
 from getbit_env.get_bit.batch import Batch, begin_games, observe_games, one_game, play_actions, play_cards
 from getbit_env.get_bit.notation import check_line
-from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record, observe, record_start
-from getbit_env.get_bit.rules import new_games, new_outcome, new_scratch, start_games
+from getbit_env.get_bit.observations import Layout, Options, Record, new_observation_workspace, new_record, observe, record_start
+from getbit_env.get_bit.rules import Games, Outcome, new_games, new_outcome, new_scratch, start_games
 from getbit_env.get_bit.variants import Reward, Variant
 
 
@@ -73,6 +73,18 @@ class Engine:
         replaced: `[G, P]` uint8, 1 = the action asked for was illegal, and another one was played.
         streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
     """
+
+    layout: Layout
+    asked: NDArray[np.int64]
+    state: Games
+    outcome: Outcome
+    record: Record
+    streams: NDArray[np.uint64]
+    counters: NDArray[np.uint64]
+    actions: NDArray[np.int64]
+    replaced: NDArray[np.uint8]
+    observation: NDArray[np.float32]
+    action_mask: NDArray[np.int8]
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ Infos = dict[str, dict[str, Any]]
 Step = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], Infos]
 
 
-class GetBitParallelEnv(GameEnv, ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class GetBitParallelEnv(GameEnv, ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ships no types
     """Get Bit!, all players choosing at the same time. Make it with `parallel_env`, which says what the options are.
 
     | fact | value |
@@ -404,6 +404,16 @@ def parallel_env(
     Raises:
         ValueError: an option has a value that is not allowed, or the options make no game.
         TypeError: there is no option of that name.
+
+    Examples:
+        >>> from getbit_env import parallel_env
+        >>> env = parallel_env(players=4)
+        >>> observations, infos = env.reset(seed=1)
+        >>> observations["player_0"]["observation"].shape, observations["player_0"]["action_mask"].tolist()
+        ((41,), [1, 1, 1, 1, 1])
+        >>> observations, rewards, terminations, truncations, infos = env.step({f"player_{i}": i for i in range(4)})
+        >>> rewards["player_0"]
+        0.0
     """
     return GetBitParallelEnv(
         choose_variant(
@@ -423,7 +433,7 @@ def parallel_env(
     )
 
 
-class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class GetBitAECEnv(TurnBased, AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ships no types
     """The players choose one after another; nobody sees the choices of the round, which is played after the last one.
 
     Make it with `raw_env` or `env`. The attributes are those of the parallel environment.
@@ -432,6 +442,13 @@ class GetBitAECEnv(TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships
         env: the parallel environment. It must not be reset, stepped or restored by itself.
     """
 
+    metadata: dict[str, Any]
+    state_space: spaces.Box
+    agent_selection: str
+    infos: dict[str, dict[str, Any]]
+    rewards: dict[str, float]
+    terminations: dict[str, bool]
+    truncations: dict[str, bool]
     env: GetBitParallelEnv
 
     def __init__(self, env: GetBitParallelEnv) -> None:
@@ -653,6 +670,6 @@ def raw_env(*args: Any, **kwargs: Any) -> GetBitAECEnv:
 
 
 @taking_arguments_of(parallel_env)
-def env(*args: Any, **kwargs: Any) -> AECEnv:
+def env(*args: Any, **kwargs: Any) -> AECEnv[str, Observation, int]:
     """`raw_env`, with PettingZoo's checks that it is used in the right order."""
     return OrderEnforcedEnv(raw_env(*args, **kwargs))

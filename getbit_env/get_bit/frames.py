@@ -41,6 +41,8 @@ class Recorder:
         start: the starting line.
     """
 
+    engine: Engine
+
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.engine = Engine(variant, 1)

@@ -87,6 +87,12 @@ class Layout(BlockLayout):
         view: the layout as the kernels take it.
     """
 
+    variant: Variant
+    options: Options
+    history_rounds: int
+    history_robot: int
+    view: View
+
     def __init__(self, variant: Variant, options: Options | None = None) -> None:
         options = options or Options()
         self.variant, self.options = variant, options

@@ -19,6 +19,7 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 from getbit_env.core.agent import Agent, SeatPlayer, described, name_of
 from getbit_env.core.compiled import kernel
+from getbit_env.core.environment import Observation
 from getbit_env.core.messages import shown
 from getbit_env.core.scripted_bot import check_game
 from getbit_env.get_bit.observations import (
@@ -44,6 +45,8 @@ class Recall:
     Attributes:
         layout: of the face-up observations that `see` returns, with the options of the memory layout.
     """
+
+    layout: Layout
 
     def __init__(self, layout: Layout, rows: int) -> None:
         """Begin to remember.
@@ -136,7 +139,17 @@ class PerfectRecall(SeatPlayer):
         agent: the agent within, which sees layouts of face-up games only.
         options: what the agent within wants to see (`getbit_env.core.agent`).
         deterministic: whether it uses no random numbers.
+
+    Examples:
+        >>> from getbit_env.get_bit.bots import Forgetful
+        >>> from getbit_env.get_bit.recall import PerfectRecall
+        >>> from getbit_env.match import play_match
+        >>> agent = PerfectRecall(Forgetful())
+        >>> print(play_match([agent, "forgetful", "random", "random"], "4p-memory", starts=24).failure)
+        None
     """
+
+    name: str
 
     def __init__(self, agent: Agent) -> None:
         """Put an agent behind perfect recall.
@@ -212,10 +225,12 @@ def remember(agent: Agent, _name: str = "") -> PerfectRecall:
     return agent if isinstance(agent, PerfectRecall) else PerfectRecall(agent)
 
 
-class PerfectRecallEnv(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class PerfectRecallEnv(BaseParallelWrapper[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ships no types
     """A memory environment that shows the face-up observation. Make it with `perfect_recall`."""
 
-    def __init__(self, env: ParallelEnv) -> None:
+    layout: Layout
+
+    def __init__(self, env: ParallelEnv[str, Observation, int]) -> None:
         """See `perfect_recall`."""
         memory = getattr(env.unwrapped, "layout", None) if isinstance(env, ParallelEnv) else None
         if not isinstance(memory, Layout):
@@ -270,7 +285,7 @@ class PerfectRecallEnv(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo
         }
 
 
-def perfect_recall(env: ParallelEnv) -> PerfectRecallEnv:
+def perfect_recall(env: ParallelEnv[str, Observation, int]) -> PerfectRecallEnv:
     """Let the players of a memory environment remember everything: they see what the face-up game would show.
 
     Args:

@@ -267,6 +267,12 @@ def parse_variant(name: str) -> Variant:
 
     Raises:
         ValueError: the name is not one, or the game would make no sense.
+
+    Examples:
+        >>> from getbit_env import parse_variant
+        >>> variant = parse_variant("4p-half-memory")
+        >>> variant.players, variant.limbs, variant.memory
+        (4, 2, True)
     """
     text, found = shown(str(name)), dict[str, str]()
     for part in str(name)[:100].split("-"):

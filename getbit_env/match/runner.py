@@ -237,6 +237,12 @@ def play_match(
             too few starts. Nothing has been played then.
         OSError: a replay can't be written.
         TypeError: something in the line-up is no agent, such as a class.
+
+    Examples:
+        >>> from getbit_env.match import play_match
+        >>> result = play_match(["counter", "random", "random", "random"], "4p", starts=24)
+        >>> print(result["counter"].seats, result["random"].seats, result.failure)
+        1 3 None
     """
     chosen: Variant = find_variant(variant)
     check_agents_given("line_up", line_up)
@@ -426,6 +432,12 @@ class LineUp:
         starts, starts_per_chunk: how many are played, and how many at once.
         exact: see `MatchResult`.
     """
+
+    arguments: tuple[tuple[Agent | str, ...], tuple[tuple[str, Agent], ...], Variant, int, int, str, float | None, int]
+    names: list[str]
+    exact: bool
+    starts: int
+    starts_per_chunk: int
 
     def __init__(
         self,

@@ -171,6 +171,12 @@ def play_tournament(
             file comes from another tournament, or from agents that have changed since. Nothing has been played then.
         InUseError: another tournament plays into the file.
         OSError: the file can't be written.
+
+    Examples:
+        >>> from getbit_env.match import play_tournament
+        >>> result = play_tournament(["counter", "random", "lowest"], "2p", starts=24)
+        >>> print(result.win("counter", "random").mean > result.win("random", "counter").mean)
+        True
     """
     chosen: Variant = find_variant(variant)
     check_agents_given("agents", agents)

@@ -81,8 +81,25 @@ class OpponentPool(BaseCallback):
             those earlier rollouts whose last game ended in the last rollout (`Cohorts` says why). Empty where no rollout is
             complete yet.
         lengths: decisions of the learner in the same games.
+
+    Examples:
+        >>> from sb3_contrib import MaskablePPO
+        >>> from getbit_env.sb3 import GetBitVecEnv, OpponentPool
+        >>> model = MaskablePPO("MlpPolicy", GetBitVecEnv(8, "random", seed=0), n_steps=16, seed=0, device="cpu")
+        >>> pool = OpponentPool("runs/pool", opponent_groups=4, snapshot_freq=1)
+        >>> _ = model.learn(256, callback=pool)
+        >>> print(pool.rollouts, "rollouts,", len(pool.past), "past selves")
+        2 rollouts, 2 past selves
     """
 
+    folder: Path
+    opponent_groups: int
+    seed: int
+    pool_size: int
+    snapshot_freq: int
+    bot_groups: int
+    latest_groups: int
+    rollouts: int
     model: Any  # SB3 types it as the base of all algorithms
 
     def __init__(

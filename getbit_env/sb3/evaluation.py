@@ -67,8 +67,24 @@ class Evaluation(BaseCallback):
         figures: of the last evaluation.
         score: that of the last evaluation by which the best policy is chosen; NaN before the first.
         best: of all evaluations.
+
+    Examples:
+        >>> from getbit_env.match import play_match
+        >>> from getbit_env.sb3 import Evaluation, Figure
+        >>> class Places(Evaluation):
+        ...     judged_by, higher_is_better = "eval/last", False
+        ...
+        ...     def measure(self, agent, variant):
+        ...         last = play_match([agent, "random", "random", "random"], variant, starts=24)[0].places[-1]
+        ...         return [Figure("eval/last", last, last, last)]
+        >>> callback = Places(every=100_000)  # for model.learn(..., callback=callback)
     """
 
+    every: int
+    csv: Path | None
+    save_best: Path | None
+    score: float
+    best: float
     model: Any  # SB3 types it as the base of all algorithms
     judged_by: str  # name of the figure that is the score
     higher_is_better: ClassVar[bool] = True
@@ -217,8 +233,19 @@ class WinRate(Evaluation):
 
     Attributes:
         results: of the last evaluation, by the name of the opponents.
+
+    Examples:
+        >>> from sb3_contrib import MaskablePPO
+        >>> from getbit_env.sb3 import GetBitVecEnv, WinRate
+        >>> model = MaskablePPO("MlpPolicy", GetBitVecEnv(8, "random", seed=0), n_steps=32, seed=0, device="cpu")
+        >>> win_rate = WinRate(["random", "lowest"], every=256, starts=24)
+        >>> _ = model.learn(256, callback=win_rate)
+        >>> print([figure.name for figure in win_rate.figures])
+        ['eval/win_random', 'eval/win_lowest', 'eval/win']
     """
 
+    starts: int
+    seed: int
     judged_by = "eval/win"
 
     def __init__(
@@ -293,7 +320,14 @@ class BenchmarkScore(Evaluation):
 
     Attributes:
         result: of the last evaluation.
+
+    Examples:
+        >>> from getbit_env.sb3 import BenchmarkScore
+        >>> callback = BenchmarkScore(every=1_000_000, csv="runs/score.csv", save_best="runs/best.zip")
     """
+
+    judged_by: str
+    budget: str
 
     def __init__(
         self,

@@ -27,8 +27,19 @@ class ExactGain(Evaluation):
 
     Attributes:
         result: of the last evaluation.
+
+    Examples:
+        >>> from sb3_contrib import MaskablePPO
+        >>> from getbit_env.sb3 import ExactGain, GetBitVecEnv
+        >>> games = GetBitVecEnv(8, "random", variant="3p-1r-4c-1l", seed=0)
+        >>> model = MaskablePPO("MlpPolicy", games, n_steps=32, seed=0, device="cpu")
+        >>> gain = ExactGain(every=256)
+        >>> _ = model.learn(256, callback=gain)
+        >>> print(0 < gain.best < 1)
+        True
     """
 
+    threads: int
     judged_by = "eval/gain"
     higher_is_better: ClassVar[bool] = False
 

@@ -15,6 +15,12 @@ class GetBitVecEnv(SingleAgentVecEnv):
     """A batch of games of Get Bit!, with the learner in one seat of each; `SingleAgentVecEnv` says what it can do.
 
     An episode's length is in rounds.
+
+    Examples:
+        >>> from getbit_env.sb3 import GetBitVecEnv
+        >>> env = GetBitVecEnv(64, opponents=["random", "counter", "lowest"], players=4, seed=1)
+        >>> print(env.reset().shape, env.action_masks().shape)
+        (64, 41) (64, 5)
     """
 
     def __init__(

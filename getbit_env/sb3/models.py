@@ -229,6 +229,8 @@ class Scores(_FrozenModel):
         kind: what it answers with.
     """
 
+    kind: Kind
+
     def __init__(self, policy: Any, normalize: VecNormalize | None) -> None:
         super().__init__(policy, normalize)
         self.kind = kind_of(policy, type(policy).__name__)
@@ -538,6 +540,15 @@ def network_of(model: Any, name: str = "learner") -> NetworkAgent:
 
     Raises:
         ValueError: the model has no environment, its policy can't be played with NumPy, or what was exported plays differently.
+
+    Examples:
+        >>> from sb3_contrib import MaskablePPO
+        >>> from getbit_env.match import play_match
+        >>> from getbit_env.sb3 import GetBitVecEnv, network_of
+        >>> model = MaskablePPO("MlpPolicy", GetBitVecEnv(8, "random", seed=0), seed=0, device="cpu")
+        >>> agent = network_of(model)  # plays without torch
+        >>> print(play_match([agent, "random", "random", "random"], "4p", starts=24)["learner"].seats)
+        1
     """
     if getattr(model, "env", None) is None:
         raise ValueError(f"the model has no environment, which says what it plays: {type(model).__name__}.load(path, env=...)")

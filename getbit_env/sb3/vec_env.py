@@ -41,6 +41,9 @@ class SingleAgentVecEnv(VecEnv):
         layout: what the entries of an observation mean.
     """
 
+    layout: Any
+    reset_infos: list[dict[str, Any]]
+
     def __init__(self, batch: SingleAgentBatch, *, render_mode: str | None = None) -> None:
         """Wrap a batch of games.
 

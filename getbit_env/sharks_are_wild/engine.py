@@ -18,6 +18,9 @@ from getbit_env.sharks_are_wild.observations import Layout, Options, observe
 from getbit_env.sharks_are_wild.rules import (
     BLOCK,
     OVER,
+    Games,
+    Outcome,
+    Rules,
     deal,
     new_games,
     new_outcome,
@@ -52,6 +55,18 @@ class Engine:
         replaced: `[G, P]` uint8, 1 = the action asked for was illegal, and another one was played.
         streams, counters: `[G]` uint64, the games' random streams and how many numbers each has given.
     """
+
+    layout: Layout
+    rules: Rules
+    asked: NDArray[np.int64]
+    state: Games
+    outcome: Outcome
+    streams: NDArray[np.uint64]
+    counters: NDArray[np.uint64]
+    actions: NDArray[np.int64]
+    replaced: NDArray[np.uint8]
+    observation: NDArray[np.float32]
+    action_mask: NDArray[np.int8]
 
     def __init__(
         self,

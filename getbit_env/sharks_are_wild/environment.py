@@ -30,7 +30,7 @@ STAGES = ("draw", "play", "block", "over", "stolen")
 MOST_STEPS_OF_A_TURN = 4  # draw, play, block, and what becomes of a stolen card
 
 
-class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class SharksAreWildEnv(GameEnv, TurnBased, AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ships no types
     """Sharks are Wild, turn by turn. Make it with `raw_env` or `env`, which say what the options are.
 
     | fact | value |
@@ -57,6 +57,11 @@ class SharksAreWildEnv(GameEnv, TurnBased, AECEnv):  # type: ignore[misc]  # Pet
         v0: the first.
     """
 
+    agent_selection: str
+    rewards: dict[str, float]
+    terminations: dict[str, bool]
+    truncations: dict[str, bool]
+    infos: dict[str, dict[str, Any]]
     variant: Variant
     layout: Layout
     state_layout: Layout
@@ -395,6 +400,6 @@ def raw_env(
 
 
 @taking_arguments_of(raw_env)
-def env(*args: Any, **kwargs: Any) -> AECEnv:
+def env(*args: Any, **kwargs: Any) -> AECEnv[str, Observation, int]:
     """`raw_env`, with PettingZoo's checks that it is used in the right order."""
     return OrderEnforcedEnv(raw_env(*args, **kwargs))

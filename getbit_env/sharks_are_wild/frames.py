@@ -66,6 +66,8 @@ class Recorder:
         start: the deal, as JSON can hold it.
     """
 
+    engine: Engine
+
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.engine = Engine(variant, 1, seed=0)

@@ -76,6 +76,10 @@ class Layout(BlockLayout):
         view: the layout as the kernels take it.
     """
 
+    variant: Variant
+    options: Options
+    view: View
+
     def __init__(self, variant: Variant, options: Options | None = None) -> None:
         options = options or Options()
         self.variant, self.options = variant, options

@@ -19,7 +19,7 @@ from getbit_env.core.compiled import kernel
 from getbit_env.core.environment import checked_max_cycles
 from getbit_env.core.finish import wins_of_finish
 from getbit_env.core.messages import shown
-from getbit_env.core.spec import Dynamics, Layout, SequentialEngine, Variant
+from getbit_env.core.spec import Dynamics, Engine, Layout, SequentialEngine, Variant
 from getbit_env.core.streams import random_bits
 from getbit_env.game_registry import find_variant, game_of
 
@@ -96,7 +96,13 @@ class SingleAgentBatch:
         begun: `reset` was called.
     """
 
-    begun = False
+    engine: Engine
+    fixed_seat: NDArray[np.int64]
+    seat: NDArray[np.int64]
+    group: NDArray[np.int64]
+    observation: NDArray[np.float32]
+    action_mask: NDArray[np.int8]
+    begun: bool = False
 
     def __init__(
         self,

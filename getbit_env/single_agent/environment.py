@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from getbit_env.core.choices import did_you_mean, reset_options, seed_or_none, whole_number
 from getbit_env.core.messages import shown
-from getbit_env.core.spec import Dynamics
+from getbit_env.core.spec import Dynamics, GameSpec
 from getbit_env.game_registry import find_game
 from getbit_env.single_agent.batch import Opponents, seat_opponents
 
@@ -38,6 +38,12 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         seat: the learner's in this game.
     """
 
+    game_spec: GameSpec
+    multi_agent_env: Any
+    layout: Any
+    render_mode: str | None
+    observation_space: spaces.Space[NDArray[np.float32]]
+    action_space: spaces.Space[np.int64]
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}  # noqa: RUF012 - Gymnasium's own
     seat: int
 

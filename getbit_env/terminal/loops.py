@@ -31,6 +31,9 @@ class Game:
         screen: where it is shown.
     """
 
+    table: Table
+    screen: Screen
+
     def __init__(self, table: Table, screen: Screen) -> None:
         self.table, self.screen = table, screen
         self._face: Any = face_of(table.variant)

@@ -28,6 +28,10 @@ class Screen:
         is_terminal: what is written goes to a terminal, which shows it as it comes.
     """
 
+    is_terminal: bool
+    ascii: bool
+    color: bool
+
     def __init__(
         self,
         out: TextIO | None = None,

@@ -119,6 +119,10 @@ class Table:
         actions: what was played so far, a mapping from seats to actions each round or decision.
     """
 
+    variant: Variant
+    game: GameSpec
+    names: list[str]
+
     def __init__(self, variant: Variant, names: Sequence[str]) -> None:
         """Seat the players.
 

@@ -27,6 +27,8 @@ class Roster:
         own: names of agents beyond those of the registry, as `load_agent` reads them; they come from the command line alone.
     """
 
+    own: list[str]
+
     def __init__(self, own: Sequence[str] = ()) -> None:
         """Make a roster.
 

@@ -58,6 +58,13 @@ class Table:
         frames: what the client has seen, as JSON.
     """
 
+    variant: Variant
+    seat: int | None
+    roster: Roster
+    agents: list[str | None]
+    start: Any
+    frames: list[str]
+
     def __init__(self, roster: Roster, variant: Variant, seat: int | None, agents: Sequence[str | None], start: Any = None) -> None:
         """Begin a game.
 

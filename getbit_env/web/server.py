@@ -132,6 +132,8 @@ class Session:
 class Bucket:
     """Counts what a connection may still send."""
 
+    excess: int
+
     def __init__(self, limits: Limits) -> None:
         self._limits, self._left, self._at = limits, float(limits.burst), time.monotonic()
         self.excess = 0
@@ -157,6 +159,11 @@ class GameServer:
         sessions: by id, the one that was heard of last at the end.
         connections: how many there are.
     """
+
+    roster: Roster
+    limits: Limits
+    choice: dict[str, Any]
+    connections: int
 
     def __init__(self, roster: Roster | None = None, limits: Limits | None = None, choice: dict[str, Any] | None = None) -> None:
         """Make a server without games.

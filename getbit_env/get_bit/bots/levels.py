@@ -342,6 +342,8 @@ class Level(PerfectRecall):
     it draws one. It takes each robot of the others to draw for itself.
     """
 
+    name: str
+
     def __init__(self, level: int) -> None:
         """Make the bot.
 

@@ -27,7 +27,7 @@ class Rule(Protocol):
 class Scripted(ScriptedBot):
     """Plays by a rule that is a pure function of observation and mask: its kernel `prefer`, or an own `preferred`."""
 
-    game = ID
+    game: ClassVar[str | None] = ID
     prefer: ClassVar[Rule]
 
     def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
@@ -146,20 +146,20 @@ def _prefer_safe(
 class Random(Scripted):
     """Any legal action, all alike."""
 
-    prefer = staticmethod(_prefer_any)
+    prefer: ClassVar[Rule] = staticmethod(_prefer_any)
 
 
 class Highest(Scripted):
     """The highest card of each robot."""
 
-    prefer = staticmethod(_prefer_highest)
+    prefer: ClassVar[Rule] = staticmethod(_prefer_highest)
     deterministic = True
 
 
 class Lowest(Scripted):
     """The lowest card of each robot."""
 
-    prefer = staticmethod(_prefer_lowest)
+    prefer: ClassVar[Rule] = staticmethod(_prefer_lowest)
     deterministic = True
 
 
@@ -173,7 +173,7 @@ class Forgetful(Scripted):
     that some opponent can't pass is safe, but the count may call it unsafe.
     """
 
-    prefer = staticmethod(_prefer_safe)
+    prefer: ClassVar[Rule] = staticmethod(_prefer_safe)
 
 
 class Counter(PerfectRecall):

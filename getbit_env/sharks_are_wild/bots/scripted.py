@@ -365,7 +365,7 @@ class Policy(Protocol):
 class Scripted(ScriptedBot):
     """Plays by a rule that is a pure function of the observation: its kernel `prefer`."""
 
-    game = ID
+    game: ClassVar[str | None] = ID
     draws_for_one = True
     prefer: ClassVar[Policy]
 
@@ -380,7 +380,7 @@ class Scripted(ScriptedBot):
 class Random(Scripted):
     """Any legal action, all alike."""
 
-    prefer = staticmethod(_prefer_any)
+    prefer: ClassVar[Policy] = staticmethod(_prefer_any)
 
 
 class Greedy(Scripted):
@@ -389,7 +389,7 @@ class Greedy(Scripted):
     It takes what it can play at once, discards what is farthest from its run, and always blocks.
     """
 
-    prefer = staticmethod(_prefer_greedy)
+    prefer: ClassVar[Policy] = staticmethod(_prefer_greedy)
 
 
 class Careful(Scripted):
@@ -399,7 +399,7 @@ class Careful(Scripted):
     a card that matters; and gives the next player nothing on the discard pile.
     """
 
-    prefer = staticmethod(_prefer_careful)
+    prefer: ClassVar[Policy] = staticmethod(_prefer_careful)
 
 
 class Soft(LogitBot):
@@ -408,7 +408,7 @@ class Soft(LogitBot):
     An action is played with a probability proportional to exp(worth in coins / temperature).
     """
 
-    game = ID
+    game: ClassVar[str | None] = ID
 
     def __init__(self, temperature: float = TEMPERATURE) -> None:
         """Make the bot.
@@ -428,7 +428,7 @@ class Soft(LogitBot):
 class MixedBot(Mixture):
     """Is another bot in every game: it draws `Greedy`, `Careful` or `Soft` when a game begins, and keeps it."""
 
-    game = ID
+    game: ClassVar[str | None] = ID
 
     def __init__(self) -> None:
         super().__init__([Greedy(), Careful(), Soft()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +190,7 @@ class MonteCarlo(RowBot):
         determinizations: positions that it makes up for a decision.
     """
 
-    game = ID
+    game: ClassVar[str | None] = ID
 
     def __init__(self, determinizations: int = DETERMINIZATIONS) -> None:
         """Set how long it thinks.
