@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 PEERS ?= .venv-peers
 
-.PHONY: help demo test lint format bench speed guard
+.PHONY: help demo test lint format bench speed guard docs types dist
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -46,3 +46,13 @@ speed: $(INSTALLED) $(PEERS)/installed  ## measure everything, peers beside us, 
 
 guard: $(INSTALLED)  ## count the instructions of the kernels and loops (needs valgrind); fail if they grew
 	$(BIN)/python -m eval.speed.guard
+
+docs: $(INSTALLED)  ## build the site of docs/, strictly, into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
+
+types: $(INSTALLED)  ## check that every public name has a known type (needs node)
+	$(BIN)/python -m tests.verify_types
+
+dist: $(INSTALLED)  ## build wheel and sdist twice, compare them byte by byte, check them, and put them into dist
+	$(BIN)/python -m tests.release dist
