@@ -1,7 +1,7 @@
 """The code of the pages: which blocks there are, and a runner that needs nothing of the checkout.
 
-`python pages.py FILE` runs the pages that a JSON file holds, `{page: [block, ...]}`, each in a folder and a namespace of its own. So
-the test of the wheel runs them where there is no checkout.
+`python pages.py FILE` runs the pages that a JSON file holds, `{page: [block, ...]}`, each in a folder and a namespace of its own.
+So the test of the wheel runs them where there is no checkout.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ def run(page: str, blocks: list[str]) -> None:
         exec(compile("".join(line + "\n" for line in block.splitlines() if line not in raises), page, "exec"), names)
         for line in raises:
             call, said = line.split("# ValueError: ")
+            raised = None
             try:
                 exec(compile(call, page, "exec"), names)
             except ValueError as error:
-                assert str(error).startswith(said), f"{page}: {error}"
-            else:
-                raise AssertionError(f"{page} raises no error: {call}")
+                raised = str(error)
+            assert raised is not None, f"{page} raises no error: {call}"
+            assert raised.startswith(said), f"{page}: {raised}"
 
 
 def main() -> int:

@@ -38,7 +38,9 @@ def time_of_commit() -> str:
 
 def copy_of_sources(folder: Path) -> None:
     """The files that Git knows, or all that a sdist holds, with other times than here."""
-    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     if not names:
         shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".venv*", "__pycache__", "runs", "dist", "build"))

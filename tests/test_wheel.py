@@ -1,8 +1,10 @@
-"""What `pip install` brings: the package alone, which plays, and the command, which works outside of a checkout."""
+"""What `pip install` brings: the package alone, which plays. The command and the code of all pages work outside of a checkout."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -11,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 from getbit_env.commands import COMMANDS, is_there
+from tests import pages
 
 ROOT = Path(__file__).parent.parent
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
@@ -77,6 +80,19 @@ def test_what_pip_installs_is_the_package_alone_and_its_command_works_anywhere(t
     run(getbit, "train", "--players", "2", *small, *agents, "--output", "run")
     assert (work / "run" / "card.md").exists()
     assert "getbit train" in (work / "run" / "config.json").read_text(encoding="utf-8")
+
+    # The code of the pages. Kernels are compiled for the sources and not for their place, so those of the checkout serve here too.
+    for compiled in (ROOT / "getbit_env").rglob("*.nb[ci]"):
+        there = packages / compiled.relative_to(ROOT)
+        there.parent.mkdir(exist_ok=True)
+        if not there.exists():
+            shutil.copy(compiled, there)
+    (work / "given" / "runs").mkdir(parents=True)
+    shutil.copytree(work / "run", work / "given" / "runs" / "first")
+    shutil.copy(pages.__file__, work)
+    (work / "pages.json").write_text(json.dumps(pages.all_blocks(checkout=False)), encoding="utf-8")
+    environment["MPLBACKEND"] = "Agg"
+    run(python, "pages.py", "pages.json")
 
 
 def test_an_editable_installation_finds_the_folders_of_the_checkout(tmp_path: Path) -> None:

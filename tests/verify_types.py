@@ -1,7 +1,7 @@
 """`python -m tests.verify_types`: every name that the package exports has a type that is known without guessing.
 
-Pyright asks this of an installed package. PettingZoo has annotations, but no `py.typed`, for which Pyright takes all its classes for
-unknown, and ours that inherit from them too. So it gets a copy of PettingZoo's sources with the marker.
+Pyright asks this of an installed package. PettingZoo has annotations, but no `py.typed`. So Pyright takes all its classes for
+unknown, and ours that inherit from them too. It gets a copy of PettingZoo's sources with the marker.
 """
 
 from __future__ import annotations
