@@ -548,7 +548,7 @@ def test_the_games_are_drawn(make: Any) -> None:
     assert all(image.dtype == np.uint8 and image.shape == before[0].shape and image.std() > 10 for image in before + after)
     assert all((one != other).any() for one, other in zip(before, after, strict=True))
     assert env.render().ndim == 3
-    with pytest.raises(ValueError, match="render_mode of a VecEnv is None or 'rgb_array', not 'human'"):
+    with pytest.raises(ValueError, match="render_mode of a vector environment is None or 'rgb_array', not 'human'"):
         make("human")
 
 

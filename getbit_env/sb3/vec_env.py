@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from getbit_env.core.drawing import picture_array
 from getbit_env.core.environment import checked_max_cycles
-from getbit_env.core.messages import shown
-from getbit_env.game_registry import game_of
+from getbit_env.game_batch import checked_render_mode
 from getbit_env.single_agent import Opponents, SingleAgentBatch
+from getbit_env.single_agent.batch import checked_seat
 
 
 class SingleAgentVecEnv(VecEnv):
@@ -49,15 +48,12 @@ class SingleAgentVecEnv(VecEnv):
             render_mode: None, or "rgb_array", so that `render` and `VecVideoRecorder` show the games.
 
         Raises:
-            ValueError: there is no such mode, or nothing draws this game.
+            ValueError: there is no such mode, or nothing draws this game; or the games don't begin anew in the step that ends them.
         """
-        game = game_of(batch.variant)
-        if render_mode not in (None, "rgb_array"):
-            raise ValueError(f"render_mode of a VecEnv is None or 'rgb_array', not {shown(render_mode)}")
-        if render_mode is not None and not game.rendering:
-            raise ValueError(f"render_mode is None: nothing draws {game}")
+        if batch.autoreset_mode != AutoresetMode.SAME_STEP:
+            raise ValueError(f"a VecEnv takes a batch whose autoreset_mode is 'SameStep', not {batch.autoreset_mode.value!r}")
+        render_mode = checked_render_mode(render_mode, batch.game)
         self.batch = batch
-        self._rendering = game.rendering
         self.layout = batch.engine.layout
         num_envs = batch.engine.size
         self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
@@ -123,7 +119,7 @@ class SingleAgentVecEnv(VecEnv):
             truncated,
             step.total.tolist(),
             step.length.tolist(),
-            step.placement.tolist(),
+            step.placement[step.done].tolist(),
             step.win.tolist(),
             step.group.tolist(),
             strict=True,
@@ -155,10 +151,7 @@ class SingleAgentVecEnv(VecEnv):
         """
         if self.render_mode != "rgb_array":
             return [None] * self.num_envs
-        if not self.batch.begun:
-            raise RuntimeError("call reset() before render()")
-        rendering, engine = import_module(self._rendering), self.batch.engine
-        return [picture_array(rendering.picture, rendering.scene_of_batch(engine, game)) for game in range(self.num_envs)]
+        return [*self.batch.pictures(range(self.num_envs))]
 
     def close(self) -> None:
         """Do nothing: the games hold no resources."""
@@ -190,10 +183,8 @@ class SingleAgentVecEnv(VecEnv):
         """
         games = list(self._get_indices(indices))
         if attr_name == "seat":
-            players = self.batch.variant.players
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < players):
-                raise ValueError(f"seat is 0 to {players - 1}, or None to draw it anew each game, not {value}")
-            self.batch.fixed_seat[games] = -1 if value is None else value
+            seat = checked_seat(value, self.batch.variant.players)
+            self.batch.fixed_seat[games] = -1 if seat is None else seat
         elif attr_name == "max_cycles":
             if len(games) != self.num_envs:
                 raise ValueError("max_cycles is one for all games: set it without indices")

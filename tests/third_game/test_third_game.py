@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from getbit_env import game_registry, single_agent
+from getbit_env import game_batch, game_registry
 from getbit_env.agent_registry import load_agent
 from getbit_env.conformance import check_parallel
 from getbit_env.match import play_match, play_tournament, runner
@@ -145,7 +145,7 @@ def test_a_draw_is_truncated_only_where_a_limit_made_it(limit: bool, monkeypatch
 
     monkeypatch.setattr(DrawsWithoutPlaces, "limit", limit)
     spec = dataclasses.replace(SPEC, make_engine=DrawsWithoutPlaces, can_end_undecided=True)
-    monkeypatch.setattr(single_agent.batch, "game_of", lambda _variant: spec)
+    monkeypatch.setattr(game_batch, "game_of", lambda _variant: spec)
     env = SingleAgentVecEnv(SingleAgentBatch(Variant(2, 3), 64, "goofspiel-matching", seed=3))
     env.reset()
     for _ in range(Variant(2, 3).cards):
@@ -229,7 +229,7 @@ def test_a_learner_sits_in_a_batch_of_it(name: str) -> None:
         step = batch.step(batch.action_mask.argmax(axis=1))
         assert not step.truncated.any()
         assert (step.length == variant.cards).all()
-        assert np.array_equal(step.win > 0, step.placement == 1)
+        assert np.array_equal(step.win > 0, step.placement[step.done] == 1)
         assert np.array_equal(step.total == 1, step.win == 1), "a win that is not shared pays all"
         done += step.done.size
     assert done == 3 * 32
