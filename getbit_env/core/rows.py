@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.compiled import kernel
+from getbit_env.core.compiled import lean_kernel
 from getbit_env.core.streams import random_bits
 
 SEAT_STREAM = np.uint64(0x5EA75EA75EA75EA7)  # keeps the draws of seats apart from those of starts
 
 
-@kernel
+@lean_kernel
 def take_rows(
     observation: NDArray[np.float32],
     action_mask: NDArray[np.int8],
@@ -48,11 +48,20 @@ def take_rows(
                 for a in range(actions):
                     masks[b, a] = action_mask[g, p, a]
             else:
-                rows[b] = 0
-                masks[b] = 1
+                for d in range(size):
+                    rows[b, d] = 0
+                for a in range(actions):
+                    masks[b, a] = 1
 
 
-@kernel
+@lean_kernel
+def put_own_actions(chosen: NDArray[np.int64], seat: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+    """Put what one seat of every game chose, `[G]`, where the engine takes it from, `[G, P]`."""
+    for g in range(chosen.shape[0]):
+        actions[g, seat[g]] = chosen[g]
+
+
+@lean_kernel
 def put_actions(
     chosen: NDArray[np.int64],
     masks: NDArray[np.int8],
@@ -87,29 +96,34 @@ def put_actions(
     return -1
 
 
-@kernel
+@lean_kernel
 def add_results(
     finish: NDArray[np.uint8],
     reward: NDArray[np.float32],
+    replaced: NDArray[np.uint8],
     seat: NDArray[np.int64],
     own_finish: NDArray[np.uint8],
     own_reward: NDArray[np.float32],
     own_win: NDArray[np.float64],
+    own_illegal: NDArray[np.bool_],
 ) -> None:
     """Add what a round or a decision brought one seat of every game.
 
     Args:
         finish: `[P, G]`, finishing places that were decided just now, else 0.
         reward: `[P, G]`.
+        replaced: `[G, P]`, 1 = another action was played than the one asked for.
         seat: `[G]`.
         own_finish: `[G]`, finishing place of the seat; one that was decided is written.
         own_reward: `[G]`, to which the seat's reward is added.
         own_win: `[G]`, to which its share of a win is added: players who tie for the first place share it equally.
+        own_illegal: `[G]`; True where the seat's action was replaced.
     """
     players, games = finish.shape
     for g in range(games):
         p = seat[g]
         own_reward[g] += reward[p, g]
+        own_illegal[g] |= replaced[g, p] != 0
         own_finish[g] |= finish[p, g]
         if finish[p, g] == 1:
             first = 0
@@ -118,7 +132,7 @@ def add_results(
             own_win[g] += 1 / first
 
 
-@kernel
+@lean_kernel
 def settle_all_seats(
     finish: NDArray[np.uint8],
     reward: NDArray[np.float32],
@@ -149,20 +163,27 @@ def settle_all_seats(
     """
     players, games = finish.shape
     for g in range(games):
-        ends, is_cut = over[g] and not cut[g], cut[g]
+        for p in range(players):  # in most games nothing is decided
+            illegal[g, p] = alive[g, p] & (replaced[g, p] != 0)
+            terminated[g, p] = truncated[g, p] = False
+            placement[g, p] = 0
+    for g in range(games):
+        decided = over[g] | cut[g]
         for p in range(players):
-            lives, place = alive[g, p], finish[p, g]
-            terminates = lives & (ends | (place > 0))
-            truncates = lives & is_cut & (place == 0)
-            rewards[g, p] = reward[p, g] if lives else np.float32(0)
-            placement[g, p] = place if lives else np.uint8(0)
-            illegal[g, p] = lives & (replaced[g, p] != 0)
-            terminated[g, p] = terminates
-            truncated[g, p] = truncates
-            alive[g, p] = lives & (not terminates) & (not truncates)
+            rewards[g, p] = reward[p, g] * np.float32(alive[g, p])
+            decided |= finish[p, g] != 0
+        if decided:
+            ends = over[g] & (not cut[g])
+            for p in range(players):
+                place = finish[p, g]
+                if alive[g, p]:
+                    placement[g, p] = place
+                    terminated[g, p] = ends | (place != 0)
+                    truncated[g, p] = cut[g] & (place == 0)
+                    alive[g, p] = not (terminated[g, p] | truncated[g, p])
 
 
-@kernel
+@lean_kernel
 def draw_seats(
     streams: NDArray[np.uint64],
     counters: NDArray[np.uint64],

@@ -18,7 +18,7 @@ from getbit_env.core.agent import Agent
 from getbit_env.core.choices import whole_number
 from getbit_env.core.layouts import Show
 from getbit_env.core.messages import shown
-from getbit_env.core.rows import add_results, draw_seats, put_actions, take_rows
+from getbit_env.core.rows import add_results, draw_seats, put_actions, put_own_actions, take_rows
 from getbit_env.core.spec import Layout, SequentialEngine, Variant
 from getbit_env.game_batch import GameBatch, Seeds, checked_seeds
 from getbit_env.game_registry import find_variant
@@ -256,24 +256,23 @@ class SingleAgentBatch(GameBatch):
             ValueError: an action of the learner is out of range, or one of an opponent is not legal.
         """
         self.check_playing()
-        engine, games, limit, waiting = self.engine, self._games, self.variant.actions, self.ended
+        engine, limit, waiting = self.engine, self.variant.actions, self.ended
         actions = np.asarray(actions)
         if actions.shape != (engine.size,) or actions.dtype.kind not in "iu" or actions.min() < 0 or actions.max() >= limit:
             raise ValueError(f"actions are {engine.size} whole numbers 0..{limit - 1}, not {actions!r:.200}")
-        self._actions[games, self.seat] = actions
+        put_own_actions(np.ascontiguousarray(actions, np.int64), self.seat, self._actions)
         if not self.sequential:
             for group in self._groups:
                 self._ask(group)
         self.play(self._actions)
-        illegal = engine.replaced[games, self.seat] > 0
         results = self._no_results()
         self._add_results(results, ~waiting)
         if self.sequential:
             self._play_on(results, waiting)
         if waiting.any():
-            for array in (*results, illegal):
+            for array in results:
                 array[waiting] = 0
-        finish, reward, win, over, cut = results
+        finish, reward, win, illegal, over, cut = results
         self._total += reward
         self._length += ~waiting
         terminated = (finish > 0) | (over & ~cut)
@@ -342,14 +341,14 @@ class SingleAgentBatch(GameBatch):
 
     def _no_results(self) -> _Results:
         games = self.engine.size
-        return _Results(
-            np.zeros(games, np.uint8), np.zeros(games, np.float32), np.zeros(games), np.zeros(games, np.bool_), np.zeros(games, np.bool_)
-        )
+        nothing = (np.zeros(games, np.bool_) for _ in range(3))
+        return _Results(np.zeros(games, np.uint8), np.zeros(games, np.float32), np.zeros(games), *nothing)
 
     def _add_results(self, results: _Results, playing: NDArray[np.bool_]) -> None:
         """Add what the last round or decision did; `playing` `[G]` are the games in which there was one."""
         outcome = self.engine.outcome
-        add_results(outcome.finish, outcome.reward, self.seat, results.finish, results.reward, results.win)
+        replaced, own = self.engine.replaced, (results.finish, results.reward, results.win, results.illegal)
+        add_results(outcome.finish, outcome.reward, replaced, self.seat, *own)
         over = (outcome.over > 0) & playing
         np.logical_or(results.cut, self.cut_off(over) & playing, out=results.cut)
         np.logical_or(results.over, over, out=results.over)
@@ -412,5 +411,6 @@ class _Results(NamedTuple):
     finish: NDArray[np.uint8]  # [G] its finishing place if it was decided, else 0
     reward: NDArray[np.float32]  # [G]
     win: NDArray[np.float64]  # [G] its share of a win
+    illegal: NDArray[np.bool_]  # [G] its action was illegal, and another one was played
     over: NDArray[np.bool_]  # [G] the engine ended the game
     cut: NDArray[np.bool_]  # [G] a limit cut it off
