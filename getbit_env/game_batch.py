@@ -22,6 +22,7 @@ from getbit_env.core.spec import Dynamics, GameSpec, Variant
 from getbit_env.core.streams import game_streams
 from getbit_env.game_registry import find_variant, game_of
 
+RENDER_FPS = 2  # rounds a second in films of games
 Seeds = int | Sequence[int | None] | None  # one of the batch, or one for each game; None: streams go on
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from getbit_env.core.environment import checked_max_cycles
-from getbit_env.game_batch import checked_render_mode
+from getbit_env.game_batch import RENDER_FPS, checked_render_mode
 from getbit_env.single_agent import Opponents, SingleAgentBatch
 from getbit_env.single_agent.batch import checked_seat
 
@@ -59,6 +59,7 @@ class SingleAgentVecEnv(VecEnv):
         self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
+        self.metadata["render_fps"] = RENDER_FPS
 
     def set_opponents(self, opponents: Opponents) -> int:
         """Change the opponents of all games; games that are going on are finished by those that began them.

@@ -21,6 +21,7 @@ from getbit_env.core.choices import did_you_mean, reset_options, seed_or_none
 from getbit_env.core.rows import draw_seats
 from getbit_env.core.spec import Dynamics, GameSpec
 from getbit_env.core.streams import game_streams
+from getbit_env.game_batch import RENDER_FPS
 from getbit_env.game_registry import find_game
 from getbit_env.single_agent.batch import AgentSeeds, Opponents, checked_seat, seat_opponents
 
@@ -58,7 +59,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         seat: the learner's in this game.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}  # noqa: RUF012 - Gymnasium's own
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": RENDER_FPS}  # noqa: RUF012 - Gymnasium's own
     seat: int
 
     def __init__(

@@ -17,7 +17,7 @@ from getbit_env.core.messages import shown
 from getbit_env.core.sampling import sample_legal
 from getbit_env.core.spec import Dynamics, Variant
 from getbit_env.core.streams import RowStreams
-from getbit_env.game_batch import GameBatch, checked_render_mode, checked_seeds
+from getbit_env.game_batch import RENDER_FPS, GameBatch, checked_render_mode, checked_seeds
 from getbit_env.game_registry import find_game
 from getbit_env.single_agent.environment import make_multi_agent_env
 
@@ -61,7 +61,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
         layout: what the entries of an observation mean.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 2}  # noqa: RUF012 - Gymnasium's own
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": RENDER_FPS}  # noqa: RUF012 - Gymnasium's own
 
     def __init__(self, batch: GameBatch, rows: int, *, refuses_illegal: bool, copy: bool, render_mode: str | None) -> None:
         """Make the spaces.
