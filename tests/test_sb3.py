@@ -559,10 +559,13 @@ def frames_of(film: Path) -> list[np.ndarray]:
         return list(clip.iter_frames())
 
 
-@pytest.mark.parametrize("make", [lambda: GetBitVecEnv(3, seed=1, render_mode="rgb_array"), lambda: SharksAreWildVecEnv(2, seed=1, render_mode="rgb_array")])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: GetBitVecEnv(3, seed=1, render_mode="rgb_array"), lambda: SharksAreWildVecEnv(2, seed=1, render_mode="rgb_array")],
+)
 def test_vec_video_recorder_films_the_games(make: Any, tmp_path: Path) -> None:
     """Also through other wrappers, and a film shows what `render` shows."""
-    pytest.importorskip("moviepy")  # of the extra `movies`
+    pytest.importorskip("moviepy")
     env = VecVideoRecorder(VecMonitor(make()), str(tmp_path), lambda step: step == 2, video_length=4, name_prefix="games")
     env.reset()
     shown = []

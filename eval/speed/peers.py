@@ -326,7 +326,7 @@ PEERS: dict[str, Callable[[], Block]] = {
 
 
 def our_like(peer: str) -> str | None:
-    """Which of ours is driven as a peer is, and gives as much: None of them if the peer gives no observations to a caller in Python."""
+    """Which of ours is driven as a peer is, and gives as much; None if a peer is driven from Python and gives no observations."""
     if "roll-outs" in peer:
         return BATCH
     if peer.startswith(ROWS):

@@ -19,7 +19,10 @@ def size_of(actions: np.uint64) -> int:
 
 SMALL = np.uint64(256)  # sets of the actions 0 to 7 are below; what `pick` finds of these stands in tables
 _SIZES = np.array([number.bit_count() for number in range(256)], np.uint64)
-_MEMBERS = np.array([(np.flatnonzero([number >> a & 1 for a in range(8)]).tolist() + [0] * 8)[:8] for number in range(256)], np.uint8)
+_MEMBERS = np.zeros((256, 8), np.uint8)
+for _number in range(256):
+    _members = [action for action in range(8) if _number >> action & 1]
+    _MEMBERS[_number, : len(_members)] = _members
 
 
 @inlined

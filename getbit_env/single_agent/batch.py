@@ -34,7 +34,7 @@ class SingleAgentStep(NamedTuple):
     reward: NDArray[np.float32]  # [G] of the learner
     terminated: NDArray[np.bool_]  # [G] the learner's fate is decided, or the game ended by its rules
     truncated: NDArray[np.bool_]  # [G] a limit cut the game off before that
-    placement: NDArray[np.uint8]  # [G] the learner's finishing place if it was decided, else 0: also if the game was cut off or drawn
+    placement: NDArray[np.uint8]  # [G] the learner's finishing place if it was decided, else 0: also in a draw without places
     illegal: NDArray[np.bool_]  # [G] the learner's action was illegal, and another one was played
     done: NDArray[np.int64]  # [n] the games whose episode ended
     final_observation: NDArray[np.float32]  # [n, D] what the learner saw at the end of those
@@ -172,7 +172,8 @@ class SingleAgentBatch(GameBatch):
         self._groups: list[_OpponentGroup] = []
         if (opponents is None) == (opponent_groups is None):
             raise ValueError("give opponents, or opponent_groups, and not both")
-        self.set_opponent_groups([opponents] if opponent_groups is None else opponent_groups)  # type: ignore[list-item]  # one is given
+        groups = [opponents] if opponent_groups is None else opponent_groups
+        self.set_opponent_groups(cast(Sequence[Opponents], groups))
 
     def set_opponents(self, opponents: Opponents) -> int:
         """Change the opponents of all games. A game that is going on is finished by the opponents that began it.

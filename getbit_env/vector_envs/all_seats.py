@@ -20,16 +20,16 @@ class AllSeatsVectorEnv(GamesVectorEnv):
     """Row `g * players + p` is seat p of game g: `gymnasium.make_vec("getbit_env:getbit/GetBitAllSeats-v0", num_envs=4096)`.
 
     A seat's episode ends when its fate is decided: `terminations` has a True in that step, with the seat's reward. From then on the
-    row is dead until its game begins anew, which the game does when it is over. `info["alive"]` says which rows live: a dead row is
-    all zero with a mask of ones, its action is ignored, its reward is 0, and it is no sample to learn from.
+    row is dead until its game is over and begins anew. `info["alive"]` says which rows live: a dead row is all zero with a mask of
+    ones, its action is ignored, its reward is 0, and it is no sample to learn from.
 
     The arrays are views of the memory in which the engine plays, for `torch.from_numpy` without a copy. The next call of `reset` or
     `step` overwrites every one of them, unless `copy` is True.
 
     An info holds, for each row, `action_mask` (`[num_envs, A]` int8); `alive`; `acts`, whether the row's next action counts (in a
-    sequential game one row of each game acts, the others look on; where all decide at once it is `alive`); `placement`, the finishing
-    place if it was decided in this step, else 0; and `illegal_action`. In mode "SameStep", where a limit cut games off, it also holds
-    `final_obs` of their live rows.
+    sequential game one row of each game acts, the others look on; where all decide at once it is `alive`); `placement`, the
+    finishing place if it was decided in this step, else 0; and `illegal_action`. In mode "SameStep", where a limit cut games off,
+    it also holds `final_obs` of their live rows.
 
     Attributes:
         batch: the games.

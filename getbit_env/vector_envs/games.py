@@ -108,7 +108,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
         return sample_legal(self.action_mask, self._sampled)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """A picture for each row, `[H, W, 3]`, as `gymnasium.wrappers.vector.RecordVideo` takes them; rows of one game share theirs.
+        """A picture for each row, `[H, W, 3]`, as Gymnasium's `RecordVideo` takes them; rows of one game share theirs.
 
         Raises:
             RuntimeError: the environment was never reset.
@@ -131,7 +131,9 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
             seeds = [seeds + game for game in range(games)]
         for name, value in reset_options(options, "{'reset_mask': array}").items():
             if name != "reset_mask":
-                raise ValueError(f"options is None or {{'reset_mask': array}}; there is no {shown(name)}: starts are drawn from the seed")
+                raise ValueError(
+                    f"options is None or {{'reset_mask': array}}; there is no {shown(name)}: starts are drawn from the seed"
+                )
             mask = self._read_mask(value)
             if not self.batch.begun and not mask.all():
                 raise RuntimeError("call reset() for all games before a reset of some")
