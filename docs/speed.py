@@ -25,6 +25,8 @@ README = (  # the workloads whose rates stand there
     "engine, 4 players",
     "engine, 4 players, cards drawn",
     "engine, 4 players, observations and masks",
+    "VectorEnv of all seats, 4 players",
+    "VectorEnv of one seat, 4 players, random opponents",
     "parallel_env, 4 players, argmax of the mask",
     "match of random, highest, lowest, counter",
     "MaskablePPO against random",

@@ -1,4 +1,4 @@
-"""The vector environments: against Gymnasium's `SyncVectorEnv` of the scalar environment, and against the PettingZoo environments."""
+"""The vector environments, against Gymnasium's `SyncVectorEnv` of the scalar environment and against PettingZoo's environments."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from getbit_env.match import play_match, play_tournament, runner
 from getbit_env.match.statistics import Estimate
 from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_network
 from getbit_env.single_agent import SingleAgentBatch, SingleAgentEnv
+from getbit_env.vector_envs import AllSeatsVectorEnv, SingleAgentVectorEnv
 from tests.third_game import ID, bots
 from tests.third_game.engine import Engine
 from tests.third_game.environment import GoofspielEnv
@@ -234,6 +235,25 @@ def test_a_learner_sits_in_a_batch_of_it(name: str) -> None:
         done += step.done.size
     assert done == 3 * 32
     assert len(set(batch.seat.tolist())) == variant.players
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_its_vector_environments_play_it(name: str) -> None:
+    variant = game_registry.find_variant(name)
+    env = SingleAgentVectorEnv(ID, 8, variant=name, points=True, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    for k in range(2 * variant.cards):
+        *_, terminated, truncated, infos = env.step(env.sample_actions())
+        assert terminated.all() == ("final_info" in infos) == ((k + 1) % variant.cards == 0)
+        assert not truncated.any()
+    seats = AllSeatsVectorEnv(ID, 8 * variant.players, variant=name)
+    _, infos = seats.reset(seed=0)
+    for k in range(2 * variant.cards):
+        assert infos["alive"].all(), "nobody is out before the end"
+        _, rewards, terminated, _, infos = seats.step(seats.sample_actions())
+        assert terminated.all() == ((k + 1) % variant.cards == 0)
+        assert rewards.reshape(-1, variant.players).sum(axis=1) == pytest.approx(0, abs=1e-6)
+        assert terminated.all() == rewards.any()
 
 
 # --- training ----------------------------------------------------------------------------------------------------------------
