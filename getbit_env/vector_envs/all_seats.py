@@ -10,10 +10,11 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from getbit_env.core.choices import whole_number
+from getbit_env.core.layouts import Show
 from getbit_env.core.messages import shown
 from getbit_env.core.rows import settle_all_seats
 from getbit_env.game_batch import GameBatch
-from getbit_env.vector_envs.games import Arrays, GamesVectorEnv, read_arguments, shown_to
+from getbit_env.vector_envs.games import Arrays, GamesVectorEnv, read_arguments
 
 
 class AllSeatsVectorEnv(GamesVectorEnv):
@@ -72,7 +73,7 @@ class AllSeatsVectorEnv(GamesVectorEnv):
         batch = GameBatch(arguments.variant, rows // self.players, autoreset_mode=autoreset_mode, **arguments.of_batch)
         super().__init__(batch, self.players, refuses_illegal=arguments.refuses_illegal, copy=copy, render_mode=render_mode)
         games, of_seats = batch.engine.size, (batch.engine.size, self.players)
-        self._show = np.full(games, shown_to(batch), np.uint8)
+        self._show = np.full(games, Show.ALL if batch.sequential else Show.CHOOSING, np.uint8)  # in turns the others look on
         self._alive, self._acts = np.zeros(of_seats, np.bool_), np.zeros(of_seats, np.bool_)
         self._rewards, self._placement = np.zeros(of_seats, np.float32), np.zeros(of_seats, np.uint8)
         self._terminated, self._truncated, self._illegal = (np.zeros(of_seats, np.bool_) for _ in range(3))

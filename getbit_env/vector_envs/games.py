@@ -12,10 +12,9 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from getbit_env.core.choices import IllegalAction, choice, reset_options
-from getbit_env.core.layouts import Show
 from getbit_env.core.messages import shown
 from getbit_env.core.sampling import sample_legal
-from getbit_env.core.spec import Dynamics, Variant
+from getbit_env.core.spec import Variant
 from getbit_env.core.streams import RowStreams
 from getbit_env.game_batch import RENDER_FPS, GameBatch, checked_render_mode, checked_seeds
 from getbit_env.game_registry import find_game
@@ -127,6 +126,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
         """
         games, mask = self.batch.engine.size, None
         seeds = checked_seeds(seed, games)
+        one = seeds if isinstance(seeds, int) else None
         if isinstance(seeds, int):
             seeds = [seeds + game for game in range(games)]
         for name, value in reset_options(options, "{'reset_mask': array}").items():
@@ -137,7 +137,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
             mask = self._read_mask(value)
             if not self.batch.begun and not mask.all():
                 raise RuntimeError("call reset() for all games before a reset of some")
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        super().reset(seed=one)
         if seeds is not None and mask is None:
             known = [seed for seed in seeds if seed is not None]
             self._sampled = RowStreams(int(np.random.SeedSequence(known).generate_state(1)[0]), self.num_envs)
@@ -190,8 +190,3 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
         are = np.zeros(self.num_envs, np.bool_)
         are[rows] = True
         return are
-
-
-def shown_to(batch: GameBatch) -> Show:
-    """Whom games are shown to in which every seat learns: in turns also those who only look on."""
-    return Show.ALL if batch.game.dynamics == Dynamics.SEQUENTIAL else Show.CHOOSING
