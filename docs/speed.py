@@ -15,7 +15,7 @@ from typing import Any
 
 from eval.speed.bench import SIZES, growth_name
 from eval.speed.first_use import as_rows
-from eval.speed.peers import BATCH, SCALAR, our_like
+from eval.speed.peers import OURS, our_like
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "speed.json"
@@ -25,6 +25,8 @@ README = (  # the workloads whose rates stand there
     "engine, 4 players",
     "engine, 4 players, cards drawn",
     "engine, 4 players, observations and masks",
+    "VectorEnv of all seats, 4 players",
+    "VectorEnv of one seat, 4 players, random opponents",
     "parallel_env, 4 players, argmax of the mask",
     "match of random, highest, lowest, counter",
     "MaskablePPO against random",
@@ -71,12 +73,13 @@ def _peers(result: Figures) -> str:
     rows = []
     for name, rate in sorted(result["rates"].items(), key=lambda item: -item[1]["median"]):
         cells = []
-        for ours in (BATCH, SCALAR):
+        for ours in OURS:
             ratio = result["ratios"].get(f"{ours} / {name}")
             text = "" if ratio is None else f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
             cells.append(f"**{text}**" if text and ours == our_like(name) else text)
         rows.append([f"**{name}**" if name.startswith("getbit-env") else name, short(rate["median"]), *cells])
-    return _table(["environment", "agent-steps/s", "batch engine is times as fast", "`parallel_env` is times as fast"], rows)
+    names = ("batch engine", "VectorEnv of all seats", "`parallel_env`")
+    return _table(["environment", "agent-steps/s", *(f"{name} is times as fast" for name in names)], rows)
 
 
 def table(what: str, figures: Figures) -> str:

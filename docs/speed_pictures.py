@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from docs.lesson_pictures import BLUE, GREEN, GREY, ORANGE
 from eval.speed.bench import SIZES, growth_name
-from eval.speed.peers import BATCH, SCALAR, our_like
+from eval.speed.peers import ALL_SEATS, BATCH, SCALAR, our_like
 
 COLOURS = {4: BLUE, 5: ORANGE, 6: GREEN, 7: GREY}
 
@@ -32,10 +32,11 @@ def draw_peers(rates: Mapping[str, Any]) -> Any:
     axes = figure.subplots()
     steps = [rate["median"] for _, rate in ordered]
     least = 10 ** (len(str(int(min(steps)))) - 2)
-    kinds = ["ours" if name.startswith("getbit-env") else our_like(name) for name, _ in ordered]
+    kinds = ["ours" if name.startswith("getbit-env") else our_like(name) or SCALAR for name, _ in ordered]
     labels = {
         "ours": ("getbit-env", BLUE),
-        BATCH: ("peers, many games in a call", ORANGE),
+        BATCH: ("peers, roll-outs without observations", GREEN),
+        ALL_SEATS: ("peers, many games in a call", ORANGE),
         SCALAR: ("peers, stepped from Python", GREY),
     }
     for kind, (label, colour) in labels.items():

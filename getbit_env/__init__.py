@@ -1,7 +1,8 @@
 """The board game Get Bit! for research on multi-agent learning.
 
 `parallel_env` is the game as a PettingZoo `ParallelEnv`, `env` and `raw_env` the same as AEC environments. Importing the package
-registers them with PettingZoo as `getbit/GetBit-v0`, and one seat of the game with Gymnasium under the same name.
+registers them with PettingZoo as `getbit/GetBit-v0`, one seat of the game with Gymnasium under the same name, and all seats as
+`getbit/GetBitAllSeats-v0`, for `gymnasium.make_vec`.
 """
 
 import gymnasium
@@ -37,4 +38,12 @@ for _kind, _registry, _id, _entry_point in (
         pettingzoo.register(_kind, _id, entry_point=_entry_point)
 for _id in (ID, _SHARKS_ARE_WILD):
     if _id not in gymnasium.registry:  # one seat of the game, agents in the others
-        gymnasium.register(_id, entry_point="getbit_env.single_agent:SingleAgentEnv", kwargs={"game": _id})
+        gymnasium.register(
+            _id,
+            entry_point="getbit_env.single_agent:SingleAgentEnv",
+            vector_entry_point="getbit_env.vector_envs:SingleAgentVectorEnv",
+            kwargs={"game": _id},
+        )
+    _all_seats = _id.replace("-v", "AllSeats-v")
+    if _all_seats not in gymnasium.registry:  # every seat learns
+        gymnasium.register(_all_seats, vector_entry_point="getbit_env.vector_envs:AllSeatsVectorEnv", kwargs={"game": _id})

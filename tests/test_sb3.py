@@ -16,7 +16,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.torch_layers import FlattenExtractor
-from stable_baselines3.common.vec_env import VecEnvWrapper, VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import VecEnvWrapper, VecMonitor, VecNormalize, VecVideoRecorder
 
 import getbit_env
 from getbit_env.agent_registry import load_agent
@@ -548,8 +548,41 @@ def test_the_games_are_drawn(make: Any) -> None:
     assert all(image.dtype == np.uint8 and image.shape == before[0].shape and image.std() > 10 for image in before + after)
     assert all((one != other).any() for one, other in zip(before, after, strict=True))
     assert env.render().ndim == 3
-    with pytest.raises(ValueError, match="render_mode of a VecEnv is None or 'rgb_array', not 'human'"):
+    with pytest.raises(ValueError, match="render_mode of a vector environment is None or 'rgb_array', not 'human'"):
         make("human")
+
+
+def frames_of(film: Path) -> list[np.ndarray]:
+    moviepy = pytest.importorskip("moviepy")
+    with moviepy.VideoFileClip(str(film)) as clip:
+        assert clip.fps == 2
+        return list(clip.iter_frames())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: GetBitVecEnv(3, seed=1, render_mode="rgb_array"), lambda: SharksAreWildVecEnv(2, seed=1, render_mode="rgb_array")],
+)
+def test_vec_video_recorder_films_the_games(make: Any, tmp_path: Path) -> None:
+    """Also through other wrappers, and a film shows what `render` shows."""
+    pytest.importorskip("moviepy")
+    env = VecVideoRecorder(VecMonitor(make()), str(tmp_path), lambda step: step == 2, video_length=4, name_prefix="games")
+    env.reset()
+    shown = []
+    for step in range(1, 9):
+        env.step(np.stack(env.env_method("action_masks")).argmax(1))
+        if 2 <= step <= 6:
+            shown.append(env.render())
+    env.close()
+    (film,) = tmp_path.iterdir()
+    assert film.name == "games-step-2-to-step-6.mp4"
+    frames = frames_of(film)
+    assert len(frames) == len(shown) == 5
+    for frame, wanted in zip(frames, shown, strict=True):
+        assert abs(frame.shape[0] - wanted.shape[0]) <= 1  # an odd size is made even
+        high, wide = (min(a, b) for a, b in zip(frame.shape[:2], wanted.shape[:2], strict=True))
+        assert np.abs(frame[:high, :wide].astype(int) - wanted[:high, :wide]).mean() < 12, "compressed, but the same picture"
+    assert (frames[0] != frames[-1]).any()
 
 
 def test_the_picture_of_a_batch_is_that_of_the_environment() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from docs import speed, tables
 from docs.speed_pictures import draw_all
 from eval.speed import bench, guard, workloads
 from eval.speed import first_use as first
-from eval.speed.peers import BATCH, PEERS, SCALAR, our_engine, our_like
+from eval.speed.peers import ALL_SEATS, BATCH, OURS, PEERS, SCALAR, our_engine, our_like
 from getbit_env.core.streams import game_streams
 from getbit_env.exact.positions import expand, new_expansion
 from getbit_env.exact.two_players import solve_two_players
@@ -138,15 +139,45 @@ def test_our_agent_steps_are_cards_of_robots_in_the_line() -> None:
 
 
 def test_like_is_compared_with_like() -> None:
-    batches = {name for name in PEERS if our_like(name) == BATCH and not name.startswith("getbit-env")}
-    assert batches == {name for name in PEERS if name.split()[0] in ("Pgx", "EnvPool") or "roll-outs" in name}
-    assert our_like("RLCard Uno") == SCALAR
+    like = {
+        ours: {name for name in PEERS if our_like(name) == ours and not name.startswith("getbit-env")} for ours in (*OURS, None)
+    }
+    assert like[BATCH] == {name for name in PEERS if "roll-outs" in name}
+    assert like[ALL_SEATS] == {name for name in PEERS if name.split()[0] in ("Pgx", "EnvPool", "PufferLib's")}
+    assert like[None] == {"OpenSpiel goofspiel, no observations"}
+    assert like[SCALAR] >= {"OpenSpiel goofspiel, observations and masks", "RLCard Uno"}
+
+
+@pytest.mark.parametrize(("opponents", "rows"), [("random", 16), (None, 64)])
+def test_steps_of_a_vector_environment_are_those_of_rows_that_act(opponents: str | None, rows: int) -> None:
+    seen: list[Any] = []
+
+    def make(*arguments: Any, **given: Any) -> Any:
+        seen.append(gymnasium.make_vec(*arguments, **given))
+        return seen[-1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(workloads, "gymnasium", SimpleNamespace(make_vec=make))
+        make_id = "getbit/GetBit-v0" if opponents else "getbit/GetBitAllSeats-v0"
+        block = workloads.vector_steps(make_id, rows, opponents=opponents, rounds=30)
+    (env,) = seen
+    acted, inner = [], env.step
+
+    def step(actions: Any) -> Any:
+        choosing = env.batch.engine.choosing()
+        acted.append(rows if opponents else int(choosing.sum()))
+        return inner(actions)
+
+    env.step = step
+    assert block() == sum(acted)
+    assert opponents or min(acted) < rows, "some seats are out"
 
 
 def test_names_agree() -> None:
     assert {name for pair in workloads.RATIOS.values() for name in pair} <= workloads.WORKLOADS.keys()
     assert set(speed.README) <= workloads.WORKLOADS.keys()
-    assert {name for pair in bench.PEER_RATIOS.values() for name in pair} == PEERS.keys() - {"getbit-env, VecEnv"}
+    compared = {name for name in PEERS if not name.startswith("getbit-env") or name in OURS}
+    assert {name for pair in bench.PEER_RATIOS.values() for name in pair} == compared
     assert len(bench.growth()) == 4 * (9 + 8)
 
 
@@ -321,9 +352,11 @@ def test_tables_say_what_was_measured(figures: dict[str, Any]) -> None:
     assert speed.table("speed-readme", figures).count("\n") == 1 + len(speed.README)
     assert "| engine, 4 players: 2 threads / 1 thread | 500.00 |" in speed.table("speed-ratios", figures)
     peers = speed.table("speed-peers", figures)
-    assert "| Pgx Kuhn poker | 1.00e3 | **500** | 1 |" in peers
-    assert "| RLCard Uno | 1.00e3 | 500 | **1** |" in peers
-    assert f"| **{BATCH}** | 5.00e5 |  |  |" in peers
+    assert "| Pgx Kuhn poker | 1.00e3 | 500 | **1** | 1 |" in peers
+    assert "| RLCard Uno | 1.00e3 | 500 | 1 | **1** |" in peers
+    assert "| OpenSpiel goofspiel, C++ roll-outs | 1.00e3 | **500** | 1 | 1 |" in peers
+    assert "| OpenSpiel goofspiel, no observations | 1.00e3 | 500 | 1 | 1 |" in peers
+    assert f"| **{BATCH}** | 5.00e5 |  |  |  |" in peers
     assert "| 7 |" + " 1.00e3 |" * 9 + " 5.00e5 | 500.00 |" in speed.table("speed-growth", figures)
     assert "| **import, in all** | 0.500 | 0.500 |" in speed.table("speed-first-use", figures)
     assert speed.table("speed-about peers", figures) == "`python -m eval.speed.bench (peers)`; machine an abacus"
@@ -355,7 +388,7 @@ def test_the_command_takes_results_and_makes_the_page(elsewhere: Path, figures: 
     assert speed.kept_figures()["workloads"] != figures["workloads"], "what no file speaks of stays"
     speed.main([str(files[0])])
     page = (elsewhere / "speed.md").read_text()
-    assert "| Pgx Kuhn poker | 1.00e3 | **500** | 1 |" in page
+    assert "| Pgx Kuhn poker | 1.00e3 | 500 | **1** | 1 |" in page
     assert "| MaskablePPO on nothing | 1.00e3 steps/s" in (elsewhere / "README.md").read_text()
     for picture in draw_all(figures, elsewhere):
         assert picture.read_bytes().startswith(b"\x89PNG")

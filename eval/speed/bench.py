@@ -22,7 +22,7 @@ from getbit_env.command_line import at_least_one, command_parser, interruptible,
 from getbit_env.core.provenance import provenance
 
 from .first_use import as_rows, measure_first_use
-from .peers import BATCH, PEERS, SCALAR, peer_versions
+from .peers import OURS, PEERS, peer_versions
 from .workloads import RATIOS, WORKLOADS, Block, engine_steps
 
 EXAMPLES = {
@@ -35,7 +35,7 @@ SIZES = tuple(4**k for k in range(9))  # games per batch
 Workloads = Mapping[str, tuple[str, Callable[[], Block]]]
 
 PEER_WORKLOADS: Workloads = {name: ("agent-steps/s", make) for name, make in PEERS.items()}
-PEER_RATIOS = {f"{ours} / {name}": (ours, name) for ours in (BATCH, SCALAR) for name in PEERS if not name.startswith("getbit-env")}
+PEER_RATIOS = {f"{ours} / {name}": (ours, name) for ours in OURS for name in PEERS if not name.startswith("getbit-env")}
 
 
 def growth() -> Workloads:

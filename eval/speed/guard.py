@@ -25,7 +25,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from eval.speed.workloads import Block, engine_steps, matches, monte_carlo, parallel_loop, sharks_decisions, sharks_loop, solver
+from eval.speed.workloads import (
+    Block,
+    engine_steps,
+    matches,
+    monte_carlo,
+    parallel_loop,
+    sharks_decisions,
+    sharks_loop,
+    solver,
+    vector_steps,
+)
 from getbit_env.command_line import interruptible, leave
 
 STORED = Path(__file__).parent / "guard.json"
@@ -42,6 +52,16 @@ GUARDED: dict[str, tuple[str, float, Callable[[], Block]]] = {
     "engine, 2 players, memory, observations": ("round", COMPILED, lambda: engine_steps("2p-memory", 1024, observe=True, rounds=4)),
     "engine of one game, 4 players": ("round", INTERPRETED, lambda: engine_steps("4p", 1, draw=True, observe=True, rounds=50)),
     "parallel_env, 4 players": ("round", INTERPRETED, lambda: parallel_loop(rounds=100)),
+    "VectorEnv of one seat, 4 players, random opponents": (
+        "agent-step",
+        INTERPRETED,
+        lambda: vector_steps("getbit/GetBit-v0", 1024, opponents="random", rounds=8),
+    ),
+    "VectorEnv of all seats, 4 players": (
+        "agent-step",
+        INTERPRETED,
+        lambda: vector_steps("getbit/GetBitAllSeats-v0", 4096, rounds=8),
+    ),
     "match of random, highest, counter, lookahead": (
         "game",
         INTERPRETED,

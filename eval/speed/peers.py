@@ -16,9 +16,9 @@ import numpy as np
 
 from getbit_env.get_bit.variants import parse_variant
 
-from .workloads import Block, GameBatch
+from .workloads import Block, GameBatch, vector_steps
 
-PACKAGES = ("open_spiel", "rlcard", "envpool", "pgx", "jax", "jaxlib")
+PACKAGES = ("open_spiel", "rlcard", "envpool", "pufferlib-core", "pgx", "jax", "jaxlib")
 
 
 def peer_versions() -> dict[str, str]:
@@ -160,17 +160,33 @@ GOOFSPIEL = {"players": 4, "num_cards": 5, "points_order": "descending"}
 GOOFSPIEL_STEPS = 4 * 4  # of a game
 
 
-def openspiel_from_python() -> Block:
-    """Goofspiel driven from Python."""
+def openspiel_from_python(*, observe: bool) -> Block:
+    """Goofspiel driven from Python.
+
+    Args:
+        observe: all players' observation tensors and masks are written into arrays, as a learner needs them and as all of ours do.
+    """
     import pyspiel
+    from open_spiel.python.observation import make_observation
 
     game = pyspiel.load_game("goofspiel", GOOFSPIEL)
+    observation = make_observation(game)
+    seen = np.zeros((4, len(observation.tensor)), np.float32)
+    masks = np.zeros((4, game.num_distinct_actions()), np.int8)
+
+    def look(state: Any) -> None:
+        for player in range(4):
+            observation.set_from(state, player)
+            seen[player] = observation.tensor
+            masks[player] = state.legal_actions_mask(player)
 
     def block() -> int:
         steps = 0
         while steps < 5000:
             state = game.new_initial_state()
             while not state.is_terminal():
+                if observe:
+                    look(state)
                 state.apply_actions([random.choice(state.legal_actions(player)) for player in range(4)])
                 steps += 4
         return steps
@@ -216,6 +232,38 @@ def envpool_env(name: str, games: int = 1024) -> Block:
     return block
 
 
+# --- PufferLib ---------------------------------------------------------------------------------------------------------------
+
+
+def pufferlib_emulation(games: int = 64) -> Block:
+    """Our `parallel_env` in PufferLib's emulation and vectorisation, 64 games in one process; a step is a row of a living agent.
+
+    Its row stands for what a learner gets from PufferLib out of any PettingZoo environment: padded rows in one buffer.
+    """
+    import pufferlib.emulation
+    import pufferlib.vector
+
+    import getbit_env
+
+    def make(**given: Any) -> Any:
+        return pufferlib.emulation.PettingZooPufferEnv(env_creator=getbit_env.parallel_env, **given)
+
+    env = pufferlib.vector.make(make, backend=pufferlib.vector.Serial, num_envs=games)
+    env.reset()
+    seen = env.observations.view(env.driver_env.obs_dtype)
+    rng = np.random.default_rng(0)
+
+    def block() -> int:
+        steps = 0
+        for _ in range(20):
+            steps += int(np.count_nonzero(env.masks & ~env.terminals & ~env.truncations))
+            masks = seen["action_mask"].reshape(env.num_envs, -1)
+            env.step((rng.random(masks.shape, np.float32) * masks).argmax(1))
+        return steps
+
+    return block
+
+
 # --- Pgx ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -249,14 +297,19 @@ def pgx_game(name: str, games: int = 8192, rounds: int = 20) -> Block:
     return block
 
 
-BATCH, SCALAR = "getbit-env, batch engine", "getbit-env, parallel_env"
-IN_BATCHES = ("roll-outs", "EnvPool", "Pgx")  # what names of peers that play many games in a call have in them
+BATCH, ALL_SEATS, SCALAR = "getbit-env, batch engine", "getbit-env, VectorEnv of all seats", "getbit-env, parallel_env"
+OURS = (BATCH, ALL_SEATS, SCALAR)  # with which peers are compared
+ROWS = ("EnvPool", "PufferLib", "Pgx")  # what names of peers that give observations of many games in a call begin with
 PEERS: dict[str, Callable[[], Block]] = {
     BATCH: our_engine,
+    ALL_SEATS: lambda: vector_steps("getbit/GetBitAllSeats-v0", 4 * 1024),
+    "getbit-env, VectorEnv of one seat": lambda: vector_steps("getbit/GetBit-v0", 1024, opponents="random"),
     "getbit-env, VecEnv": our_vec_env,
     SCALAR: our_parallel_env,
     "OpenSpiel goofspiel, C++ roll-outs": openspiel_rollouts,
-    "OpenSpiel goofspiel, from Python": openspiel_from_python,
+    "OpenSpiel goofspiel, observations and masks": lambda: openspiel_from_python(observe=True),
+    "OpenSpiel goofspiel, no observations": lambda: openspiel_from_python(observe=False),
+    "PufferLib's emulation of our parallel_env": pufferlib_emulation,
     "EnvPool CartPole": lambda: envpool_env("CartPole-v1"),
     "EnvPool FrozenLake": lambda: envpool_env("FrozenLake-v1"),
     "Pgx Kuhn poker": lambda: pgx_game("kuhn_poker"),
@@ -272,6 +325,10 @@ PEERS: dict[str, Callable[[], Block]] = {
 }
 
 
-def our_like(peer: str) -> str:
-    """Which of ours is driven as a peer is: in batches, or from Python step by step."""
-    return BATCH if any(word in peer for word in IN_BATCHES) else SCALAR
+def our_like(peer: str) -> str | None:
+    """Which of ours is driven as a peer is, and gives as much; None if a peer is driven from Python and gives no observations."""
+    if "roll-outs" in peer:
+        return BATCH
+    if peer.startswith(ROWS):
+        return ALL_SEATS
+    return None if "no observations" in peer else SCALAR

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -168,6 +169,34 @@ def parallel_part(players: int = 4, *, engine: bool = False, rounds: int = 1000)
         return rounds
 
     return engine_steps if engine else steps
+
+
+# --- vector environments -----------------------------------------------------------------------------------------------------
+
+
+def vector_steps(make_id: str, num_envs: int, *, opponents: str | None = None, rounds: int = 20) -> Block:
+    """Agent-steps of a vector environment, legal actions drawn at random by itself, arrays reused.
+
+    Args:
+        make_id: for `gymnasium.make_vec`.
+        num_envs: rows.
+        opponents: of the one seat that learns, whose steps alone count; None where all seats learn: dead ones don't count.
+        rounds: steps in a block.
+    """
+    given = {} if opponents is None else {"opponents": opponents, "autoreset_mode": "SameStep"}
+    env: Any = gymnasium.make_vec(f"getbit_env:{make_id}", num_envs=num_envs, copy=False, **given)
+    _, infos = env.reset(seed=0)
+    acts: list[Any] = [infos.get("acts", np.ones(num_envs, np.bool_))]
+
+    def block() -> int:
+        steps = 0
+        for _ in range(rounds):
+            steps += int(np.count_nonzero(acts[0]))
+            *_, infos = env.step(env.sample_actions())
+            acts[0] = infos.get("acts", acts[0])
+        return steps
+
+    return block
 
 
 # --- Sharks are Wild ---------------------------------------------------------------------------------------------------------
@@ -467,6 +496,11 @@ WORKLOADS: dict[str, tuple[str, Callable[[], Block]]] = {
     "parallel_env, 4 players, actions at hand": ("rounds/s", parallel_part),
     "parallel_env, 4 players, its engine alone": ("rounds/s", lambda: parallel_part(engine=True)),
     "parallel_env, 4 players, action_space.sample(mask)": ("rounds/s", lambda: parallel_loop(sample=True)),
+    "VectorEnv of one seat, 4 players, random opponents": (
+        "agent-steps/s",
+        lambda: vector_steps("getbit/GetBit-v0", 1024, opponents="random"),
+    ),
+    "VectorEnv of all seats, 4 players": ("agent-steps/s", lambda: vector_steps("getbit/GetBitAllSeats-v0", 4 * 1024)),
     "MonteCarlo, 4 players": ("playouts/s", lambda: monte_carlo(4)),
     "MonteCarlo, 4 players, its rules alone": ("playouts/s", lambda: monte_carlo(4, alone=True)),
     "MonteCarlo, 2 players": ("playouts/s", lambda: monte_carlo(2, games=4)),

@@ -122,13 +122,17 @@ def play_matches(game: GameSpec) -> None:
 
 
 def play_batches(game: GameSpec) -> None:
-    """A batch of games with one learner."""
+    """A batch of games with one learner, and one in which every seat learns."""
     from getbit_env.single_agent import SingleAgentBatch
+    from getbit_env.vector_envs import AllSeatsVectorEnv
 
     variant = some_variants(game)[0]
     batch = SingleAgentBatch(variant, 2, next(iter(game.bots)), seed=0)
     batch.reset()
     batch.step(batch.action_mask.argmax(axis=1))
+    env = AllSeatsVectorEnv(game.id, 2 * variant.players, variant=variant)
+    env.reset(seed=0)
+    env.step(env.sample_actions())
 
 
 def solve_tiny_games() -> None:

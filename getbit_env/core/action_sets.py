@@ -17,9 +17,20 @@ def size_of(actions: np.uint64) -> int:
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
+SMALL = np.uint64(256)  # sets of the actions 0 to 7 are below; what `pick` finds of these stands in tables
+_SIZES = np.array([number.bit_count() for number in range(256)], np.uint64)
+_MEMBERS = np.zeros((256, 8), np.uint8)
+for _number in range(256):
+    _members = [action for action in range(8) if _number >> action & 1]
+    _MEMBERS[_number, : len(_members)] = _members
+
+
 @inlined
 def pick(actions: np.uint64, bits: np.uint64) -> int:
     """One action of a set that is not empty, uniformly by 64 random bits (the bias is below 2^-26)."""
+    if actions < SMALL:
+        skip = ((bits >> np.uint64(32)) * _SIZES[actions]) >> np.uint64(32)
+        return int(np.uint64(_MEMBERS[actions, skip]))  # of the type of what is returned below
     size = size_of(actions)
     skip = ((bits >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
     if size <= 7:  # without a branch, which the processor could not foresee

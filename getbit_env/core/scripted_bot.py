@@ -30,21 +30,23 @@ def _draw(
     counters: NDArray[np.uint64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Play an action of every row's set. A row of zeros uses no random number, so that the time others play on changes nothing."""
+    """Play an action of every row's set. A row of zeros uses no random number, so that the time others play on changes nothing.
+
+    It has no branches that differ from row to row, since the processor could not foresee them.
+    """
+    size = observation.shape[1]
+    first = min(size, 64)
     for b in range(preferred.shape[0]):
-        actions[b] = 0
-        blank = True
-        for i in range(observation.shape[1]):
-            if observation[b, i] != 0:
-                blank = False
-                break
-        if blank:
-            continue
-        bits = np.uint64(0)
-        if for_one or preferred[b] & (preferred[b] - np.uint64(1)) != 0:
-            counters[b] += np.uint64(1)
-            bits = random_bits(keys[b], counters[b])
-        actions[b] = pick(preferred[b], bits)
+        sees = np.uint64(0)
+        for i in range(first):
+            sees |= np.uint64(observation[b, i] != 0)
+        if size > first and sees == 0:
+            for i in range(first, size):
+                sees |= np.uint64(observation[b, i] != 0)
+        draws = sees & np.uint64(for_one or preferred[b] & (preferred[b] - np.uint64(1)) != 0)
+        counters[b] += draws
+        bits = random_bits(keys[b], counters[b]) & (np.uint64(0) - draws)
+        actions[b] = np.int64(sees) * np.int64(pick(preferred[b], bits))
 
 
 def check_game(agent: Any, layout: Any) -> None:

@@ -624,6 +624,20 @@ def actions_to_cards(
         stop: the one after the last.
     """
     each = view.robots_per_player
+    if each == 1:  # without the divisions that take a pair of cards apart
+        for g in range(start, stop):
+            for p in range(view.players):
+                hand = np.int64(games.hand[p, g]) * np.int64(games.limbs[p, g] > 0)
+                bit = (np.int64(1) << actions[g, p]) & hand
+                is_illegal = (bit == 0) & (hand != 0)
+                replaced[g, p] = is_illegal
+                if is_illegal:
+                    bit = hand & -hand
+                    actions[g, p] = 0
+                    while hand >> actions[g, p] & 1 == 0:
+                        actions[g, p] += 1
+                cards[p, g] = bit
+        return
     for g in range(start, stop):
         for p in range(view.players):
             replaced[g, p] = 0

@@ -38,7 +38,7 @@ class SharksAreWildVecEnv(SingleAgentVecEnv):
             variant: the game, or its name.
             seat: the learner's, or None: drawn anew each game.
             seed: of deals, seats and agents; with one the same calls give the same bytes.
-            max_cycles: decisions of the learner after which a game is cut off, or None.
+            max_cycles: turns after which a game is cut off, or None.
             render_mode: None, or "rgb_array" for `render` and `VecVideoRecorder`.
             **observe: options of the observation, `getbit_env.sharks_are_wild.Options`.
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from getbit_env.core.drawing import picture_array
 from getbit_env.core.environment import checked_max_cycles
-from getbit_env.core.messages import shown
-from getbit_env.game_registry import game_of
+from getbit_env.game_batch import RENDER_FPS, checked_render_mode
 from getbit_env.single_agent import Opponents, SingleAgentBatch
+from getbit_env.single_agent.batch import checked_seat
 
 
 class SingleAgentVecEnv(VecEnv):
@@ -52,20 +51,18 @@ class SingleAgentVecEnv(VecEnv):
             render_mode: None, or "rgb_array", so that `render` and `VecVideoRecorder` show the games.
 
         Raises:
-            ValueError: there is no such mode, or nothing draws this game.
+            ValueError: there is no such mode, or nothing draws this game; or the games don't begin anew in the step that ends them.
         """
-        game = game_of(batch.variant)
-        if render_mode not in (None, "rgb_array"):
-            raise ValueError(f"render_mode of a VecEnv is None or 'rgb_array', not {shown(render_mode)}")
-        if render_mode is not None and not game.rendering:
-            raise ValueError(f"render_mode is None: nothing draws {game}")
+        if batch.autoreset_mode != AutoresetMode.SAME_STEP:
+            raise ValueError(f"a VecEnv takes a batch whose autoreset_mode is 'SameStep', not {batch.autoreset_mode.value!r}")
+        render_mode = checked_render_mode(render_mode, batch.game)
         self.batch = batch
-        self._rendering = game.rendering
         self.layout = batch.engine.layout
         num_envs = batch.engine.size
         self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
+        self.metadata["render_fps"] = RENDER_FPS
 
     def set_opponents(self, opponents: Opponents) -> int:
         """Change the opponents of all games; games that are going on are finished by those that began them.
@@ -126,7 +123,7 @@ class SingleAgentVecEnv(VecEnv):
             truncated,
             step.total.tolist(),
             step.length.tolist(),
-            step.placement.tolist(),
+            step.placement[step.done].tolist(),
             step.win.tolist(),
             step.group.tolist(),
             strict=True,
@@ -158,10 +155,7 @@ class SingleAgentVecEnv(VecEnv):
         """
         if self.render_mode != "rgb_array":
             return [None] * self.num_envs
-        if not self.batch.begun:
-            raise RuntimeError("call reset() before render()")
-        rendering, engine = import_module(self._rendering), self.batch.engine
-        return [picture_array(rendering.picture, rendering.scene_of_batch(engine, game)) for game in range(self.num_envs)]
+        return [*self.batch.pictures(range(self.num_envs))]
 
     def close(self) -> None:
         """Do nothing: the games hold no resources."""
@@ -193,10 +187,8 @@ class SingleAgentVecEnv(VecEnv):
         """
         games = list(self._get_indices(indices))
         if attr_name == "seat":
-            players = self.batch.variant.players
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < players):
-                raise ValueError(f"seat is 0 to {players - 1}, or None to draw it anew each game, not {value}")
-            self.batch.fixed_seat[games] = -1 if value is None else value
+            seat = checked_seat(value, self.batch.variant.players)
+            self.batch.fixed_seat[games] = -1 if seat is None else seat
         elif attr_name == "max_cycles":
             if len(games) != self.num_envs:
                 raise ValueError("max_cycles is one for all games: set it without indices")

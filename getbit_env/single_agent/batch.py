@@ -1,6 +1,6 @@
 """A batch of games in which one seat is the learner's and agents have the others: what single-agent training needs.
 
-`getbit_env.sb3` makes a Stable-Baselines3 `VecEnv` of it.
+`getbit_env.vector_envs` makes a Gymnasium `VectorEnv` of it, `getbit_env.sb3` a `VecEnv` of Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -10,35 +10,36 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from getbit_env.agent_registry import load_opponent
 from getbit_env.core.agent import Agent
-from getbit_env.core.choices import seed_or_none, whole_number
-from getbit_env.core.compiled import kernel
-from getbit_env.core.environment import checked_max_cycles
-from getbit_env.core.finish import wins_of_finish
+from getbit_env.core.choices import whole_number
+from getbit_env.core.layouts import Show
 from getbit_env.core.messages import shown
-from getbit_env.core.spec import Dynamics, Engine, Layout, SequentialEngine, Variant
-from getbit_env.core.streams import random_bits
-from getbit_env.game_registry import find_variant, game_of
+from getbit_env.core.rows import add_results, draw_seats, put_actions, put_own_actions, take_rows
+from getbit_env.core.spec import Layout, SequentialEngine, Variant
+from getbit_env.game_batch import GameBatch, Seeds, checked_seeds
+from getbit_env.game_registry import find_variant
 
 # The players of all seats but the learner's: an agent, or its name, for all of them; or a sequence with one for each, from the
 # seat after the learner's on.
 Opponents = str | Agent | Sequence[str | Agent]
 
-SEAT_STREAM = np.uint64(0x5EA75EA75EA75EA7)  # keeps the draws of seats apart from those of starts
-
 
 class SingleAgentStep(NamedTuple):
-    """What a step did, one row a game."""
+    """What a step did: a row a game, or one for each of the games whose episode ended."""
 
     reward: NDArray[np.float32]  # [G] of the learner
     terminated: NDArray[np.bool_]  # [G] the learner's fate is decided, or the game ended by its rules
     truncated: NDArray[np.bool_]  # [G] a limit cut the game off before that
-    done: NDArray[np.int64]  # [n] the games of which either is true; they have begun anew
+    placement: NDArray[np.uint8]  # [G] the learner's finishing place if it was decided, else 0: also in a draw without places
+    illegal: NDArray[np.bool_]  # [G] the learner's action was illegal, and another one was played
+    done: NDArray[np.int64]  # [n] the games whose episode ended
     final_observation: NDArray[np.float32]  # [n, D] what the learner saw at the end of those
-    placement: NDArray[np.uint8]  # [n] the learner's finishing place in those, 0 if it has none: cut off, or a draw without places
+    final_action_mask: NDArray[np.int8]  # [n, A] likewise
+    final_seat: NDArray[np.int64]  # [n] its seat in those
     win: NDArray[np.float64]  # [n] 1 if it came first in those, less if it shares that place, else 0
     total: NDArray[np.float64]  # [n] the learner's rewards over those
     length: NDArray[np.int64]  # [n] decisions of the learner in those: rounds, where all decide at once
@@ -66,6 +67,34 @@ def seat_opponents(opponents: Opponents, layout: Layout) -> list[Agent]:
     return [load_opponent(one, layout) for one in listed]
 
 
+def checked_seat(seat: Any, players: int) -> int | None:
+    """The learner's seat, or None: drawn anew each game.
+
+    Raises:
+        ValueError: there is no such seat.
+    """
+    try:
+        return None if seat is None else whole_number("seat", seat, 0, players - 1)
+    except ValueError:
+        raise ValueError(f"seat is 0 to {players - 1}, or None to draw it anew each game, not {shown(seat)}") from None
+
+
+class AgentSeeds:
+    """A seed for each agent that is made, from the seed of the games."""
+
+    def __init__(self, seeds: Seeds) -> None:
+        """Begin with the first one; without a seed the operating system gives it."""
+        if not isinstance(seeds, int) and seeds is not None:
+            seeds = [seed for seed in seeds if seed is not None] or None
+        self._root, self._made = np.random.SeedSequence(seeds), 0
+
+    def next(self) -> int:
+        """The seed of the next agent."""
+        child = np.random.SeedSequence(self._root.entropy, spawn_key=(self._made,))
+        self._made += 1
+        return int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
 class _OpponentGroup:
     """Some of the games, and the agents that play the other seats of those."""
 
@@ -75,34 +104,31 @@ class _OpponentGroup:
         others = layout.variant.players - 1
         # Copies, so that one agent may be in several groups, and finish games that it began before the group changed.
         self.agents = [copy.deepcopy(agent) for agent in seat_opponents(opponents, layout)]
-        self.seats = [slice(0, others)] if len(self.agents) == 1 else [slice(k, k + 1) for k in range(others)]
+        self.each = others if len(self.agents) == 1 else 1  # seats of an agent in a game
         self.plays = np.zeros(self.size, np.bool_)  # the games in which these agents sit
+        rows = self.size * self.each
+        self.rows, self.masks = np.zeros((rows, layout.size), np.float32), np.ones((rows, layout.variant.actions), np.int8)
 
 
-class SingleAgentBatch:
+class SingleAgentBatch(GameBatch):
     """A batch of G games in which one seat is the learner's.
 
-    A game in which the learner's fate is decided begins anew at once; what the learner saw at its end is handed out first. In a
-    sequential game a step goes from a decision of the learner to its next one, or to the end, and its reward is the sum of all in
-    between.
+    By default a game in which the learner's fate is decided begins anew at once; what the learner saw at its end is handed out
+    first. In a sequential game a step goes from a decision of the learner to its next one, or to the end, and its reward is the sum
+    of all in between.
 
     Attributes:
-        engine: the games.
         seat: `[G]` int64, the learner's seat.
-        observation: `[G, D]` float32, what the learner sees; a new array after every step.
+        observation: `[G, D]` float32, what the learner sees; a new array after every step, unless `copy` is False.
         action_mask: `[G, A]` int8, likewise.
-        max_cycles: decisions of the learner after which a game is cut off, or None.
         group: `[G]`, the number of the opponents that play each game, as `set_opponents` gave it.
-        begun: `reset` was called.
     """
 
-    engine: Engine
     fixed_seat: NDArray[np.int64]
     seat: NDArray[np.int64]
     group: NDArray[np.int64]
     observation: NDArray[np.float32]
     action_mask: NDArray[np.int8]
-    begun: bool = False
 
     def __init__(
         self,
@@ -113,10 +139,8 @@ class SingleAgentBatch:
         opponent_groups: Sequence[Opponents] | None = None,
         seat: int | None = None,
         seed: int | None = None,
-        options: Any = None,
-        reward: str | None = None,
-        max_cycles: int | None = None,
-        **engine_options: Any,
+        copy: bool = True,
+        **of_games: Any,
     ) -> None:
         """Seat the opponents; `reset` begins the games.
 
@@ -128,44 +152,34 @@ class SingleAgentBatch:
             opponent_groups: in place of `opponents`, several of those, each for an equal number of the games.
             seat: the learner's, or None: drawn anew each game.
             seed: of starts, seats and agents.
-            options: of the observations.
-            reward: what finishing places pay, by default the first of the game's `rewards`.
-            max_cycles: decisions of the learner after which a game is cut off, or None.
-            **engine_options: of the game's engine.
+            copy: whether each step makes new arrays of observations and masks. Without, it writes into those of the last step.
+            **of_games: other arguments of `GameBatch`.
 
         Raises:
             ValueError: an argument has a value that is not allowed; the message names it.
             TypeError: `variant` is neither a variant nor a name, or `options` are not those of the game.
         """
         variant = cast(Variant, find_variant(variant))
-        try:
-            seat = None if seat is None else whole_number("seat", seat, 0, variant.players - 1)
-        except ValueError:
-            raise ValueError(f"seat is 0 to {variant.players - 1}, or None to draw it anew each game, not {shown(seat)}") from None
-        games, seed = whole_number("games", games, 1), seed_or_none(seed)
-        max_cycles = None if max_cycles is None else checked_max_cycles(max_cycles)
-        game = game_of(variant)
-        if options is not None and not isinstance(options, game.options):
-            raise TypeError(f"options are the Options of {game}, or None, not {shown(options)}")
-        self.variant = variant
-        reward = next(iter(game.rewards)) if reward is None else reward
-        self.engine = game.make_engine(variant, games, seed=seed, options=options, reward=reward, **engine_options)
-        self._sequential = game.dynamics == Dynamics.SEQUENTIAL
-        self.max_cycles = max_cycles
+        seat = checked_seat(seat, variant.players)
+        super().__init__(variant, games, seed=seed, **of_games)
+        games = self.engine.size
         self.fixed_seat = np.full(games, -1 if seat is None else seat, np.int64)
         self.seat = np.zeros(games, np.int64)
+        self._seat_streams, self._seats_drawn = self.engine.streams.copy(), np.zeros(games, np.uint64)
+        self._copy = copy
+        self._new_arrays()
         self._actions = np.zeros((games, variant.players), np.int64)
-        self._games = np.arange(games)
+        self._games, self._every = np.arange(games), np.ones(games, np.bool_)
         self._total = np.zeros(games)
         self._length = np.zeros(games, np.int64)
-        self._seed = np.random.SeedSequence(seed)
-        self._made = 0  # agents so far, each of which has its own seed
+        self._seeds = AgentSeeds(seed)
         self._groups_made = 0
         self.group = np.zeros(games, np.int64)
         self._groups: list[_OpponentGroup] = []
         if (opponents is None) == (opponent_groups is None):
             raise ValueError("give opponents, or opponent_groups, and not both")
-        self.set_opponent_groups([opponents] if opponent_groups is None else opponent_groups)  # type: ignore[list-item]  # one is given
+        groups = [opponents] if opponent_groups is None else opponent_groups
+        self.set_opponent_groups(cast(Sequence[Opponents], groups))
 
     def set_opponents(self, opponents: Opponents) -> int:
         """Change the opponents of all games. A game that is going on is finished by the opponents that began it.
@@ -202,26 +216,41 @@ class SingleAgentBatch:
         self._groups = [group for group in self._groups if group.plays.any()] + made
         return [group.number for group in made]
 
-    def reset(self, seed: int | None = None) -> None:
-        """Begin all games anew.
+    def reset(self, seed: Seeds = None, games: NDArray[np.bool_] | None = None) -> None:
+        """Begin games anew.
 
         Args:
-            seed: of starts, seats and agents; without one their streams go on.
+            seed: of starts, seats and agents; without one their streams go on. A list has a seed for each game, or None.
+            games: `[G]`, the games that begin; all by default. Where only some begin, a seed is one of starts and seats alone.
+
+        Raises:
+            ValueError: a seed is wrong. Nothing has happened then.
+            RuntimeError: only some of the games begin, but none were begun before.
         """
-        if seed is not None:
-            self._seed, self._made = np.random.SeedSequence(seed), 0
-            self.engine.seed(seed)
-            for group in self._current:
-                self._make_agents_ready(group)
-        for group in self._groups:
-            group.plays[:] = False
-        self._groups = list(self._current)
-        self._begin(np.ones(self.engine.size, np.uint8))
+        seed = checked_seeds(seed, self.engine.size)
+        if games is None or games.all():
+            games = self._every
+        elif not self.begun:
+            raise RuntimeError("call reset() for all games before a reset of some")
+        seeded = self.seed_games(seed, games)
+        self._seat_streams[seeded], self._seats_drawn[seeded] = self.engine.streams[seeded], 0
+        if games is self._every:
+            if seed is not None:
+                self._seeds = AgentSeeds(seed)
+                for group in self._current:
+                    self._make_agents_ready(group)
+            for group in self._groups:
+                group.plays[:] = False
+            self._groups = list(self._current)
+        self.ended = self.ended & ~games
+        self._begin(games.astype(np.uint8))
         self._look()
         self.begun = True
 
     def step(self, actions: NDArray[np.integer]) -> SingleAgentStep:
         """Play a round of every game.
+
+        A game whose episode ended in the last step begins anew instead if `autoreset_mode` is "NextStep"; its action is ignored.
 
         Args:
             actions: `[G]`, the learner's. An illegal action is replaced by the lowest legal one.
@@ -230,62 +259,70 @@ class SingleAgentBatch:
             Rewards, ends of episodes, and the results of those.
 
         Raises:
-            RuntimeError: the games were not begun.
+            RuntimeError: the games were not begun, or wait for a reset.
             ValueError: an action of the learner is out of range, or one of an opponent is not legal.
         """
-        engine, games, limit = self.engine, self._games, self.variant.actions
-        if not self.begun:
-            raise RuntimeError("call reset() before step()")
+        self.check_playing()
+        engine, limit, waiting = self.engine, self.variant.actions, self.ended
         actions = np.asarray(actions)
         if actions.shape != (engine.size,) or actions.dtype.kind not in "iu" or actions.min() < 0 or actions.max() >= limit:
             raise ValueError(f"actions are {engine.size} whole numbers 0..{limit - 1}, not {actions!r:.200}")
-        self._actions[games, self.seat] = actions
-        if not self._sequential:
+        put_own_actions(np.ascontiguousarray(actions, np.int64), self.seat, self._actions)
+        if not self.sequential:
             for group in self._groups:
                 self._ask(group)
-        engine.play(self._actions)
-
-        finish = engine.outcome.finish[self.seat, games]
-        reward = engine.outcome.reward[self.seat, games]
-        win = self._wins()
-        over = engine.outcome.over > 0
-        if self._sequential:
-            self._play_on(finish, reward, win, over)
+        self.play(self._actions)
+        results = self._no_results()
+        self._add_results(results, ~waiting)
+        if self.sequential:
+            self._play_on(results, waiting)
+        if waiting.any():
+            for array in results:
+                array[waiting] = 0
+        finish, reward, win, illegal, over, cut = results
         self._total += reward
-        self._length += 1
-        cut = over & engine.truncated
+        self._length += ~waiting
         terminated = (finish > 0) | (over & ~cut)
         truncated = ~terminated & cut
-        if self.max_cycles is not None:
-            truncated |= ~terminated & (self._length >= self.max_cycles)
         ends = terminated | truncated
+        if not self.sequential and self.autoreset_mode == AutoresetMode.NEXT_STEP and waiting.any():
+            self._start(waiting.astype(np.uint8))
+        others = Show.NONE if self.sequential else Show.CHOOSING  # in turns the learner's decision is seen already
+        engine.observe(np.where(ends, np.uint8(Show.ALL), np.uint8(others)))
         done = np.flatnonzero(ends)
-        engine.observe(
-            np.where(ends, np.uint8(2), np.uint8(not self._sequential))
-        )  # in turns the learner's decision is seen already
+        seat = self.seat[done]
         step = SingleAgentStep(
             reward=reward,
             terminated=terminated,
             truncated=truncated,
+            placement=finish,
+            illegal=illegal,
             done=done,
-            final_observation=engine.observation[done, self.seat[done]],
-            placement=finish[done],
+            final_observation=engine.observation[done, seat],
+            final_action_mask=engine.action_mask[done, seat],
+            final_seat=seat,
             win=win[done],
             total=self._total[done],
             length=self._length[done],
             group=self.group[done],
         )
-        if done.size:
-            self._begin(ends.astype(np.uint8))
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
+            if done.size:
+                self._begin(ends.astype(np.uint8))
+        else:
+            if self.sequential and waiting.any():
+                self._begin(waiting.astype(np.uint8))
+            self.ended = ends
+            for group in self._groups:
+                group.plays &= ~ends[group.games]
         self._look()
         return step
 
-    def _begin(self, begin: NDArray[np.uint8]) -> None:
-        """Begin games: start, seat, opponents, and what everybody sees."""
+    def _start(self, begin: NDArray[np.uint8]) -> None:
+        """Begin games: start, seat, opponents."""
         engine, begins = self.engine, begin.astype(np.bool_)
         engine.start(begin)
-        _draw_seats(engine.streams, engine.counters, begin, self.fixed_seat, self.variant.players, self.seat)
-        self._others = (self.seat[:, None] + np.arange(1, self.variant.players)) % self.variant.players
+        draw_seats(self._seat_streams, self._seats_drawn, begin, self.fixed_seat, self.variant.players, self.seat)
         self._total[begins] = 0
         self._length[begins] = 0
         for group in self._groups:
@@ -296,105 +333,91 @@ class SingleAgentBatch:
             if mine.any():
                 group.plays |= mine
                 self.group[group.games][mine] = group.number
-                for agent, seats in zip(group.agents, group.seats, strict=True):
-                    agent.reset(engine.layout, np.repeat(mine, seats.stop - seats.start), None)
-        engine.observe(begin)
-        if self._sequential:
-            begins &= ~engine.choosing()[self._games, self.seat]
-            over = ~begins
-            nothing = np.zeros((3, engine.size))
-            self._play_on(nothing[0].astype(np.uint8), nothing[1].astype(np.float32), nothing[2], over)
-            if (over & begins).any():  # a game that is over before the learner decides anything is no episode
-                self._begin((over & begins).astype(np.uint8))
+                for agent in group.agents:
+                    agent.reset(engine.layout, np.repeat(mine, group.each), None)
 
-    def _wins(self) -> NDArray[np.float64]:
-        """`[G]`, the learner's share of wins that were decided just now."""
-        finish, win = self.engine.outcome.finish, np.zeros(self.engine.size)
-        won = np.flatnonzero((finish == 1).any(axis=0))  # few games end in a round
-        win[won] = wins_of_finish(finish[:, won])[self.seat[won], np.arange(len(won))]
-        return win
+    def _begin(self, begin: NDArray[np.uint8]) -> None:
+        """Begin games, and what everybody sees, until the learner has something to decide."""
+        self._start(begin)
+        self.engine.observe(begin)
+        if self.sequential:
+            results = self._no_results()
+            self._play_on(results, begin == 0)
+            if (results.over | results.cut).any():  # a game that is over before the learner decides anything is no episode
+                self._begin((results.over | results.cut).astype(np.uint8))
 
-    def _play_on(
-        self, finish: NDArray[np.uint8], reward: NDArray[np.float32], win: NDArray[np.float64], over: NDArray[np.bool_]
-    ) -> None:
-        """The others play until the learner decides in every game that is not over.
+    def _no_results(self) -> _Results:
+        games = self.engine.size
+        nothing = (np.zeros(games, np.bool_) for _ in range(3))
+        return _Results(np.zeros(games, np.uint8), np.zeros(games, np.float32), np.zeros(games), *nothing)
+
+    def _add_results(self, results: _Results, playing: NDArray[np.bool_]) -> None:
+        """Add what the last round or decision did; `playing` `[G]` are the games in which there was one."""
+        outcome = self.engine.outcome
+        replaced, own = self.engine.replaced, (results.finish, results.reward, results.win, results.illegal)
+        add_results(outcome.finish, outcome.reward, replaced, self.seat, *own)
+        over = (outcome.over > 0) & playing
+        np.logical_or(results.cut, self.cut_off(over) & playing, out=results.cut)
+        np.logical_or(results.over, over, out=results.over)
+
+    def _play_on(self, results: _Results, waiting: NDArray[np.bool_]) -> None:
+        """The others play until the learner decides in every game that goes on.
 
         Args:
-            finish: `[G]`, the learner's finishing places; those that it gets are written.
-            reward: `[G]`, of the learner; what it gets is added.
-            win: `[G]`, likewise.
-            over: `[G]`, games that are over, or in which nobody is to play; those that end are marked.
+            results: to which what happens is added; games that are over are marked there.
+            waiting: `[G]`, other games in which nobody is to play.
         """
         engine = cast(SequentialEngine, self.engine)
-        waits = ~over
+        waits = ~waiting
         while True:
+            waits &= ~results.over & ~results.cut
             engine.observe(waits.astype(np.uint8))
-            waits &= ~over & ~engine.choosing()[self._games, self.seat]
+            waits &= ~engine.choosing()[self._games, self.seat]
             if not waits.any():
                 return
             for group in self._groups:
                 self._ask(group)
             engine.play(self._actions, waits.astype(np.uint8))
-            finish |= engine.outcome.finish[self.seat, self._games]
-            reward += engine.outcome.reward[self.seat, self._games]
-            win += self._wins()
-            over |= engine.outcome.over > 0
+            self._add_results(results, waits)
 
     def _look(self) -> None:
-        self.observation = self.engine.observation[self._games, self.seat]
-        self.action_mask = self.engine.action_mask[self._games, self.seat]
+        if self._copy:
+            self._new_arrays()
+        engine = self.engine
+        take_rows(engine.observation, engine.action_mask, self.seat, 0, self._every, self.observation, self.action_mask)
+
+    def _new_arrays(self) -> None:
+        games, layout = self.engine.size, self.engine.layout
+        self.observation = np.empty((games, layout.size), np.float32)
+        self.action_mask = np.empty((games, self.variant.actions), np.int8)
 
     def _make_agents_ready(self, group: _OpponentGroup) -> None:
-        for agent, seats in zip(group.agents, group.seats, strict=True):
-            child = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, self._made))
-            self._made += 1
-            rows = group.size * (seats.stop - seats.start)
-            agent.reset(self.engine.layout, np.ones(rows, np.bool_), int(child.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        for agent in group.agents:
+            agent.reset(self.engine.layout, np.ones(len(group.rows), np.bool_), self._seeds.next())
 
     def _ask(self, group: _OpponentGroup) -> None:
         """Fill in the actions of the opponents in the games of a group that they play."""
-        games, plays = self._games[group.games, None], group.plays
-        everywhere = plays.all()
-        for agent, seats in zip(group.agents, group.seats, strict=True):
-            others = self._others[group.games, seats]
-            observation = self.engine.observation[games, others].reshape(-1, self.engine.layout.size)
-            mask = self.engine.action_mask[games, others].reshape(len(observation), -1)
-            if not everywhere:
-                absent = np.repeat(~plays, others.shape[1])
-                observation[absent] = 0
-                mask[absent] = 1
-            chosen = np.asarray(agent.act(observation, mask))
-            _refuse_illegal(agent, chosen, mask)
-            chosen = chosen.reshape(others.shape)
-            if everywhere:
-                self._actions[games, others] = chosen
-            else:
-                self._actions[games[plays], others[plays]] = chosen[plays]
+        engine, games, rows, masks = self.engine, group.games, group.rows, group.masks
+        seat = self.seat[games]
+        for k, agent in enumerate(group.agents, 1):
+            take_rows(engine.observation[games], engine.action_mask[games], seat, k, group.plays, rows, masks)
+            chosen = np.asarray(agent.act(rows, masks))
+            if chosen.shape != (len(rows),) or chosen.dtype.kind not in "iu":
+                raise ValueError(
+                    f"opponent {agent!r} returned {chosen.dtype} {chosen.shape}, not one whole number for each of {len(rows)} rows"
+                )
+            chosen = np.ascontiguousarray(chosen, np.int64)
+            wrong = put_actions(chosen, masks, seat, k, group.plays, self._actions[games])
+            if wrong >= 0:
+                raise ValueError(f"opponent {agent!r} played {chosen[wrong]}; legal are {np.flatnonzero(masks[wrong]).tolist()}")
 
 
-def _refuse_illegal(agent: Agent, chosen: NDArray[np.integer], mask: NDArray[np.int8]) -> None:
-    rows, limit = mask.shape
-    if chosen.shape != (rows,) or chosen.dtype.kind not in "iu":
-        raise ValueError(f"opponent {agent!r} returned {chosen.dtype} {chosen.shape}, not one whole number for each of {rows} rows")
-    if chosen.min() < 0 or chosen.max() >= limit or not mask[np.arange(rows), chosen].all():
-        row = next(b for b in range(rows) if not 0 <= chosen[b] < limit or not mask[b, chosen[b]])
-        raise ValueError(f"opponent {agent!r} played {chosen[row]}; legal are {np.flatnonzero(mask[row]).tolist()}")
+class _Results(NamedTuple):
+    """What a step brought the learner of each game."""
 
-
-@kernel
-def _draw_seats(
-    streams: NDArray[np.uint64],
-    counters: NDArray[np.uint64],
-    begin: NDArray[np.uint8],
-    fixed: NDArray[np.int64],
-    players: int,
-    seat: NDArray[np.int64],
-) -> None:
-    """Seat the learner of the games that begin: where it is fixed, else anywhere, by the game's own stream."""
-    for g in range(seat.shape[0]):
-        if begin[g] != 0:
-            if fixed[g] >= 0:
-                seat[g] = fixed[g]
-            else:
-                bits = random_bits(streams[g] ^ SEAT_STREAM, counters[g]) >> np.uint64(32)
-                seat[g] = np.int64((bits * np.uint64(players)) >> np.uint64(32))
+    finish: NDArray[np.uint8]  # [G] its finishing place if it was decided, else 0
+    reward: NDArray[np.float32]  # [G]
+    win: NDArray[np.float64]  # [G] its share of a win
+    illegal: NDArray[np.bool_]  # [G] its action was illegal, and another one was played
+    over: NDArray[np.bool_]  # [G] the engine ended the game
+    cut: NDArray[np.bool_]  # [G] a limit cut it off

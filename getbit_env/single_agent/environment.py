@@ -1,13 +1,14 @@
 """Any game as a Gymnasium environment: the learner in one seat, agents in the others.
 
 For algorithms that know nothing of several agents, or of masks: an illegal action is replaced by the lowest legal one. For many
-games at a time `getbit_env.sb3` is far faster.
+games at a time `getbit_env.vector_envs` and `getbit_env.sb3` are far faster.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -16,11 +17,31 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from getbit_env.core.choices import did_you_mean, reset_options, seed_or_none, whole_number
-from getbit_env.core.messages import shown
+from getbit_env.core.choices import did_you_mean, reset_options, seed_or_none
+from getbit_env.core.rows import draw_seats
 from getbit_env.core.spec import Dynamics, GameSpec
+from getbit_env.core.streams import game_streams
+from getbit_env.game_batch import RENDER_FPS
 from getbit_env.game_registry import find_game
-from getbit_env.single_agent.batch import Opponents, seat_opponents
+from getbit_env.single_agent.batch import AgentSeeds, Opponents, checked_seat, seat_opponents
+
+
+def make_multi_agent_env(game: GameSpec, others: Iterable[str], **options: Any) -> Any:
+    """The PettingZoo environment of a game.
+
+    Args:
+        game: what the game is.
+        others: names of arguments that the caller has beside those of the environment, which a wrong name may have meant.
+        **options: of the environment.
+
+    Raises:
+        ValueError: an option has a value that is not allowed.
+        TypeError: there is no option of that name.
+    """
+    theirs = [*inspect.signature(game.make_env).parameters, *(f.name for f in fields(game.options))]
+    for name in options.keys() - set(theirs):
+        raise TypeError(f"unexpected keyword argument {name!r}{did_you_mean(name, [*others, *theirs])}")
+    return game.make_env(**options)
 
 
 class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -44,7 +65,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     render_mode: str | None
     observation_space: spaces.Space[NDArray[np.float32]]
     action_space: spaces.Space[np.int64]
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}  # noqa: RUF012 - Gymnasium's own
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": RENDER_FPS}  # noqa: RUF012 - Gymnasium's own
     seat: int
 
     def __init__(
@@ -71,26 +92,18 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             TypeError: there is no option of that name.
         """
         self.game_spec = find_game(game)
-        theirs = [*inspect.signature(self.game_spec.make_env).parameters, *(f.name for f in fields(self.game_spec.options))]
-        for name in options.keys() - set(theirs):
-            hint = did_you_mean(name, ["opponents", "seat", "render_mode", *theirs])
-            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
-        self.multi_agent_env = self.game_spec.make_env(render_mode=render_mode, **options)
+        self.multi_agent_env = make_multi_agent_env(self.game_spec, ("opponents", "seat"), render_mode=render_mode, **options)
         self.metadata = copy.deepcopy(self.metadata)  # its own, since the class hands its dict out
         self.layout, self.render_mode = self.multi_agent_env.layout, render_mode
         variant = self.multi_agent_env.variant
-        others = variant.players - 1
-        try:
-            seat = None if seat is None else whole_number("seat", seat, 0, others)
-        except ValueError:
-            raise ValueError(f"seat is 0 to {others}, or None to draw it anew each game, not {shown(seat)}") from None
+        others, seat = variant.players - 1, checked_seat(seat, variant.players)
         agents = seat_opponents(next(iter(self.game_spec.bots)) if opponents is None else opponents, self.layout)
         self._at_once = self.game_spec.dynamics == Dynamics.SIMULTANEOUS
         if len(agents) == 1 and not self._at_once:
             agents *= others
         self._opponents = [copy.deepcopy(agent) for agent in agents]
         self._rows = [slice(0, others)] if len(agents) == 1 else [slice(k, k + 1) for k in range(others)]
-        self._seat = seat
+        self._fixed_seat = np.full(1, -1 if seat is None else seat, np.int64)
         self._seeded = False
         self._over = True
         self._chosen: dict[str, Any] | None = None  # what the others play in this round, where all decide at once
@@ -112,29 +125,23 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ValueError: the seed or an option is wrong. Nothing has happened then.
         """
-        seed, options = seed_or_none(seed), dict(reset_options(options))
-        before = copy.deepcopy(self._np_random), self._np_random_seed
+        seed = seed_or_none(seed)
+        begun = self.multi_agent_env.reset(seed=seed, options=dict(reset_options(options)))
         super().reset(seed=seed)
-        players = self.multi_agent_env.variant.players
-        drawn: list[Any] = [None] * (1 + len(self._opponents))
         if seed is not None or not self._seeded:
-            drawn = self.np_random.integers(2**62, size=len(drawn)).tolist()
-        next_seat = int(self.np_random.integers(players)) if self._seat is None else self._seat
-        try:
-            begun = self.multi_agent_env.reset(seed=drawn[0], options=options)
-        except BaseException:
-            self._np_random, self._np_random_seed = before
-            raise
-        self._seeded, self.seat, self._chosen = True, next_seat, None
-        self._names = [f"player_{(next_seat + k) % players}" for k in range(players)]  # the learner first
-        for agent, rows, its_seed in zip(self._opponents, self._rows, drawn[1:], strict=True):
-            agent.reset(self.layout, np.ones(rows.stop - rows.start, np.bool_), its_seed)
+            self._seat_stream, self._seats_drawn = game_streams(seed, 1), np.zeros(1, np.uint64)
+            seeds = AgentSeeds(seed)
+            for agent, rows in zip(self._opponents, self._rows, strict=True):
+                agent.reset(self.layout, np.ones(rows.stop - rows.start, np.bool_), seeds.next())
+        self._seeded, self._chosen = True, None
+        self._seat_everybody()
         if self._at_once:
             self._over = False
             self._seen, infos = begun
             return self._seen[self._names[0]]["observation"].copy(), {**infos[self._names[0]], "seat": self.seat}
         while not self._play_on():  # a game that is over before the learner decides anything is no episode
             self.multi_agent_env.reset()
+            self._seat_everybody()
         return self._own()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -168,6 +175,15 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def close(self) -> None:
         """Close the window, if there is one."""
         self.multi_agent_env.close()
+
+    def _seat_everybody(self) -> None:
+        """Seat the learner as the batch seats it, and the opponents after it."""
+        players, seat = self.multi_agent_env.variant.players, np.zeros(1, np.int64)
+        draw_seats(self._seat_stream, self._seats_drawn, np.ones(1, np.uint8), self._fixed_seat, players, seat)
+        self.seat = int(seat[0])
+        self._names = [f"player_{(self.seat + k) % players}" for k in range(players)]  # the learner first
+        for agent, rows in zip(self._opponents, self._rows, strict=True):
+            agent.reset(self.layout, np.ones(rows.stop - rows.start, np.bool_), None)
 
     def _step_at_once(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         me = self._names[0]

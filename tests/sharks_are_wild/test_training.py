@@ -65,8 +65,8 @@ def test_a_step_of_the_batch_goes_from_own_decision_to_own_decision(name: str, s
         assert not batch.engine.replaced[np.arange(40), batch.seat][~step.terminated].any()
         for k, game in enumerate(step.done):
             episodes += 1
-            lost += step.placement[k] == 2
-            assert step.total[k] == total[game] == pytest.approx(1 if step.placement[k] == 1 else -1 / (variant.players - 1))
+            lost += step.placement[game] == 2
+            assert step.total[k] == total[game] == pytest.approx(1 if step.placement[game] == 1 else -1 / (variant.players - 1))
             assert step.final_observation[k].any()
             total[game] = 0
         assert (total == 0).all(), "rewards come at the end only"

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from getbit_env import game_registry, single_agent
+from getbit_env import game_batch, game_registry
 from getbit_env.agent_registry import load_agent
 from getbit_env.conformance import check_parallel
 from getbit_env.match import play_match, play_tournament, runner
 from getbit_env.match.statistics import Estimate
 from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_network
 from getbit_env.single_agent import SingleAgentBatch, SingleAgentEnv
+from getbit_env.vector_envs import AllSeatsVectorEnv, SingleAgentVectorEnv
 from tests.third_game import ID, bots
 from tests.third_game.engine import Engine
 from tests.third_game.environment import GoofspielEnv
@@ -145,7 +146,7 @@ def test_a_draw_is_truncated_only_where_a_limit_made_it(limit: bool, monkeypatch
 
     monkeypatch.setattr(DrawsWithoutPlaces, "limit", limit)
     spec = dataclasses.replace(SPEC, make_engine=DrawsWithoutPlaces, can_end_undecided=True)
-    monkeypatch.setattr(single_agent.batch, "game_of", lambda _variant: spec)
+    monkeypatch.setattr(game_batch, "game_of", lambda _variant: spec)
     env = SingleAgentVecEnv(SingleAgentBatch(Variant(2, 3), 64, "goofspiel-matching", seed=3))
     env.reset()
     for _ in range(Variant(2, 3).cards):
@@ -229,11 +230,30 @@ def test_a_learner_sits_in_a_batch_of_it(name: str) -> None:
         step = batch.step(batch.action_mask.argmax(axis=1))
         assert not step.truncated.any()
         assert (step.length == variant.cards).all()
-        assert np.array_equal(step.win > 0, step.placement == 1)
+        assert np.array_equal(step.win > 0, step.placement[step.done] == 1)
         assert np.array_equal(step.total == 1, step.win == 1), "a win that is not shared pays all"
         done += step.done.size
     assert done == 3 * 32
     assert len(set(batch.seat.tolist())) == variant.players
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_its_vector_environments_play_it(name: str) -> None:
+    variant = game_registry.find_variant(name)
+    env = SingleAgentVectorEnv(ID, 8, variant=name, points=True, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    for k in range(2 * variant.cards):
+        *_, terminated, truncated, infos = env.step(env.sample_actions())
+        assert terminated.all() == ("final_info" in infos) == ((k + 1) % variant.cards == 0)
+        assert not truncated.any()
+    seats = AllSeatsVectorEnv(ID, 8 * variant.players, variant=name)
+    _, infos = seats.reset(seed=0)
+    for k in range(2 * variant.cards):
+        assert infos["alive"].all(), "nobody is out before the end"
+        _, rewards, terminated, _, infos = seats.step(seats.sample_actions())
+        assert terminated.all() == ((k + 1) % variant.cards == 0)
+        assert rewards.reshape(-1, variant.players).sum(axis=1) == pytest.approx(0, abs=1e-6)
+        assert terminated.all() == rewards.any()
 
 
 # --- training ----------------------------------------------------------------------------------------------------------------
