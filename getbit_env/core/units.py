@@ -24,6 +24,10 @@ class RayError(ValueError):
     """Ray is not installed, or there is no cluster at the address; the message says which."""
 
 
+def _call(function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    return function(*args, **kwargs)
+
+
 class RayExecutor(Executor):
     """Does each call as a Ray task, on any node of the cluster.
 
@@ -47,9 +51,9 @@ class RayExecutor(Executor):
             import ray
         except ImportError as error:
             raise RayError(f"--ray needs Ray ({error}): pip install 'getbit-env[ray]'") from error
-        self._ray, self._cpus = ray, cpus
+        self._ray = ray
         self._mine = not ray.is_initialized()
-        self._functions: dict[Callable[..., Any], Any] = {}
+        self._call = ray.remote(num_cpus=cpus, max_retries=RETRIES)(_call)
         self._refs: dict[Future[Any], Any] = {}
         if self._mine:
             options: dict[str, Any] = {"address": address}
@@ -62,9 +66,7 @@ class RayExecutor(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """See `concurrent.futures.Executor`."""
-        if fn not in self._functions:
-            self._functions[fn] = self._ray.remote(num_cpus=self._cpus, max_retries=RETRIES)(fn)
-        ref = self._functions[fn].remote(*args, **kwargs)
+        ref = self._call.remote(fn, *args, **kwargs)
         future: Future[Any] = ref.future()
         self._refs[future] = ref
         future.add_done_callback(lambda done: self._refs.pop(done, None))

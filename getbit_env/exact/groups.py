@@ -131,6 +131,7 @@ class Layers(NamedTuple):
 
     limbs: NDArray[np.uint8]  # [L, R] front to back, 0 behind the line
     sizes: NDArray[np.uint8]  # [L, R] cards in hand
+    base: NDArray[np.int64]  # [L, R + 1] what a hand in each place counts in a code, and then the owner pattern
     start: NDArray[np.int64]  # [L + 1]
 
 
@@ -142,7 +143,7 @@ class Step(NamedTuple):
     wave: int
     hands: NDArray[np.uint8]  # [cards + 1, H] the hands of each size
     rank: NDArray[np.int64]  # [256] place of a hand among those of its size
-    many: NDArray[np.int64]  # [cards + 1] hands of each size
+    size: NDArray[np.uint8]  # [256] cards in each hand
     own: Layers
     after: Layers  # of the groups to which it leads
     kind: NDArray[np.int64]  # [limbs + 1, cards + 1] a digit for each kind of robot in them, 0 for none
@@ -167,9 +168,10 @@ def layers_of(variant: Variant, groups: list[Group]) -> tuple[Layers, NDArray[np
             code += patterns * math.prod(math.comb(variant.cards, size) for _, size in order)
         code = -(-code // 64) * 64
     shape = (len(start), variant.robots)
-    layers = Layers(
-        np.array(limbs, np.uint8).reshape(shape), np.array(sizes, np.uint8).reshape(shape), np.array([*start, code], np.int64)
-    )
+    sizes_of = np.array(sizes, np.uint8).reshape(shape)
+    base = np.ones((len(start), variant.robots + 1), np.int64)
+    base[:, 1:] = np.cumprod(np.array([math.comb(variant.cards, size) for size in range(variant.cards + 1)])[sizes_of], axis=1)
+    layers = Layers(np.array(limbs, np.uint8).reshape(shape), sizes_of, base, np.array([*start, code], np.int64))
     return layers, np.array([*first, code], np.int64)
 
 
@@ -197,7 +199,7 @@ def new_step(variant: Variant, wave: int, group: Group) -> tuple[Step, NDArray[n
         wave=wave,
         hands=hands,
         rank=rank,
-        many=np.array([len(found) for found in masks], np.int64),
+        size=np.bitwise_count(np.arange(256, dtype=np.uint8)),
         own=layers_of(variant, [group])[0],
         after=after,
         kind=kind,
@@ -239,14 +241,9 @@ def _set_position(step: Step, code: int, games: Games, first: int, last: int) ->
     """Write the position of a code into the games `first:last`, its robots numbered by role and then front to back."""
     robots = games.place.shape[0]
     layer = np.searchsorted(step.own.start, code, side="right") - 1
-    digits = code - step.own.start[layer]
-    limbs, sizes = step.own.limbs[layer], step.own.sizes[layer]
-    partner = 0  # place of the front robot's partner
-    if step.rules.robots_per_player == 2:
-        patterns = digits
-        for k in range(robots):
-            patterns //= step.many[sizes[k]]
-        partner = 1 + patterns
+    code -= step.own.start[layer]
+    limbs, sizes, base = step.own.limbs[layer], step.own.sizes[layer], step.own.base[layer]
+    partner = 1 + code // base[robots]  # place of the front robot's partner, where players have two
     seen = 0
     for k in range(robots):
         robot = k
@@ -255,9 +252,7 @@ def _set_position(step: Step, code: int, games: Games, first: int, last: int) ->
             seen += k != partner
         hand = np.uint8(0)
         if limbs[k] > 0:
-            many = step.many[sizes[k]]
-            hand = step.hands[sizes[k], digits % many]
-            digits //= many
+            hand = step.hands[sizes[k], code // base[k] % (base[k + 1] // base[k])]
         games.place[robot, first:last] = k
         games.limbs[robot, first:last] = limbs[k]
         games.hand[robot, first:last] = hand
@@ -273,24 +268,44 @@ def set_positions(step: Step, codes: NDArray[np.int64], games: Games) -> None:
 
 
 @kernel
-def _read_code(step: Step, games: Games, g: int) -> int:
-    """The code, among those of `step.after`, of the position of a game; -2 for one in none of its layers."""
-    robots = games.place.shape[0]
-    key, code, base = 0, 0, 1
-    for k in range(robots):
+def _read_successors(step: Step, by_number: bool, expansion: Expansion, k: int) -> None:
+    """What position `k` leads to, and the players' roles there; the games of the expansion are its joint choices, played."""
+    games = expansion.games
+    robots, two = games.place.shape[0], step.rules.robots_per_player == 2
+    end = step.counts[step.counts.shape[0] - 1] if by_number else np.int64(-1)
+    for g in range(expansion.joint[k]):
+        over = expansion.outcome.over[g] > 0
+        if not two:
+            for p in range(step.players):
+                expansion.role[k, p, g] = games.place[p, g]
+        elif over:
+            for p in range(step.players):
+                expansion.role[k, p, g] = expansion.outcome.finish[p, g] - 1
+        else:
+            front_owner = 0 if games.place[0, g] == 0 or games.place[1, g] == 0 else 1
+            expansion.role[k, 0, g] = front_owner
+            expansion.role[k, 1, g] = 1 - front_owner
+        if over:
+            expansion.successor[k, g] = end
+            continue
+        key = np.int64(0)
         for r in range(robots):
-            if games.place[r, g] == k and games.limbs[r, g] > 0:
-                hand = games.hand[r, g]
-                size = size_of(np.uint64(hand))
-                key += step.kind[games.limbs[r, g], size] * step.power[k]
-                code += step.rank[hand] * base
-                base *= step.many[size]
-    if step.rules.robots_per_player == 2:
+            if games.limbs[r, g] > 0:
+                key += step.kind[games.limbs[r, g], step.size[games.hand[r, g]]] * step.power[games.place[r, g]]
+        layer = step.layer_at[key]
+        if layer < 0:
+            expansion.successor[k, g] = -2
+            continue
+        code = step.after.start[layer]
         for r in range(robots):
-            if games.place[r, g] == 0:
-                code += (np.int64(games.place[r ^ 1, g]) - 1) * base
-    layer = step.layer_at[key]
-    return -2 if layer < 0 else int(step.after.start[layer] + code)
+            if games.limbs[r, g] > 0:
+                code += step.rank[games.hand[r, g]] * step.after.base[layer, games.place[r, g]]
+            if two and games.place[r, g] == 0:
+                code += (np.int64(games.place[r ^ 1, g]) - 1) * step.after.base[layer, robots]
+        if by_number:
+            word, bit = step.words[code >> 6], np.uint64(1) << np.uint64(code & 63)
+            code = step.counts[code >> 6] + size_of(word & (bit - np.uint64(1))) if word & bit else np.int64(-2)
+        expansion.successor[k, g] = code
 
 
 @kernel
@@ -306,7 +321,6 @@ def expand_codes(step: Step, codes: NDArray[np.int64], by_number: bool, expansio
     """
     games = expansion.games
     robots = games.place.shape[0]
-    end = step.counts[step.counts.shape[0] - 1]
     for k in range(codes.shape[0]):
         _set_position(step, codes[k], games, 0, 1)
         joint = 1
@@ -332,24 +346,7 @@ def expand_codes(step: Step, codes: NDArray[np.int64], by_number: bool, expansio
         play_round(
             step.rules, games, expansion.cards, expansion.pays, np.float32(0), expansion.scratch, expansion.outcome, 0, joint
         )
-        for g in range(joint):
-            over = expansion.outcome.over[g] > 0
-            for p in range(step.players):
-                if step.rules.robots_per_player == 1:
-                    expansion.role[k, p, g] = games.place[p, g]
-                elif over:
-                    expansion.role[k, p, g] = expansion.outcome.finish[p, g] - 1
-                else:
-                    front_owner = 0 if games.place[0, g] == 0 or games.place[1, g] == 0 else 1
-                    expansion.role[k, p, g] = p ^ front_owner
-            code = np.int64(-1) if over else np.int64(_read_code(step, games, g))
-            if by_number:
-                if over:
-                    code = end
-                elif code >= 0:
-                    word, bit = step.words[code >> 6], np.uint64(1) << np.uint64(code & 63)
-                    code = step.counts[code >> 6] + size_of(word & (bit - np.uint64(1))) if word & bit else np.int64(-2)
-            expansion.successor[k, g] = code
+        _read_successors(step, by_number, expansion, k)
 
 
 @kernel
