@@ -39,9 +39,9 @@ _LINEAR = re.compile(r"(?:encoder\.actor_encoder|pi)\..*\.(\d+)\.(weight|bias)")
 class RLlibGameEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray's classes are untyped
     """A game for RLlib. Every seat is an agent, named as in the PettingZoo environment.
 
-    What an agent observes is a dict of `observations` and `action_mask`, two boxes of float32 in 0..1. In Get Bit! all players in the
-    game act at each step. In a game of turns the player to act alone observes, and every player's reward comes with the step that
-    earned it. A player that is out has ended; `__all__` ends with the game.
+    What an agent observes is a dict of `observations` and `action_mask`, two boxes of float32 in 0..1. In Get Bit! all players in
+    the game act at each step. In a game of turns the player to act alone observes, and every player's reward comes with the step
+    that earned it. A player that is out has ended; `__all__` ends with the game.
 
     Attributes:
         env: the PettingZoo environment within.
@@ -140,7 +140,7 @@ def _boxes(observation: Mapping[str, NDArray[Any]]) -> Seen:
 class MaskedPPOModule(DefaultPPOTorchRLModule):  # type: ignore[misc]  # Ray's classes are untyped
     """RLlib's PPO network over `observations`, whose illegal actions have no probability.
 
-    The network is that of `DefaultModelConfig`; `network_layers` reads it if it is of tanh layers and its value has layers of its own.
+    The network is that of `DefaultModelConfig`. `network_layers` reads it if its layers are of tanh and the value has its own.
     """
 
     def __init__(self, *, observation_space: Any = None, **options: Any) -> None:

@@ -26,7 +26,6 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from tqdm import tqdm
 
 from getbit_env.command_line import no_bar
-from getbit_env.core.choices import choice
 from getbit_env.core.files import temporary_beside, write_json
 from getbit_env.network import POLICY_FILE, NetworkAgent, save_network
 from getbit_env.rllib import MaskedPPOModule, RLlibGameEnv, network_layers

@@ -123,7 +123,7 @@ class Receipt(NamedTuple):
 
     digest: str
     positions: int
-    seconds: float
+    seconds: float  # of a processor
     size: int  # bytes of memory that its arrays took; 0 if an earlier run did it
     facts: dict[str, float]
 
@@ -276,7 +276,7 @@ def _find_arrays(folder: Folder, wave: int, group: int) -> Declared:
 
 def find_part(folder: Folder, part: Part) -> Receipt:
     """Mark the positions that follow from those of a part."""
-    begun = time.perf_counter()
+    begun = time.thread_time()
     path, variant = folder.path / "found" / part.file_name, folder.variant
     kept = _kept(path, "found", variant, "", _find_arrays(folder, part.wave, part.group))
     count = part.end - part.begin
@@ -294,7 +294,7 @@ def find_part(folder: Folder, part: Part) -> Receipt:
     after = _successors(folder, part.wave, part.group)
     arrays = {f"to-{number:05}": words[first[k] // 64 : first[k + 1] // 64] for k, number in enumerate(after)}
     digest = _save(path, "found", variant, "", {}, arrays)
-    return Receipt(digest, count, time.perf_counter() - begun, marks.nbytes + codes.nbytes, {})
+    return Receipt(digest, count, time.thread_time() - begun, marks.nbytes + codes.nbytes, {})
 
 
 class Gathering(NamedTuple):
@@ -307,7 +307,7 @@ class Gathering(NamedTuple):
 
 def gather_positions(folder: Folder, gathering: Gathering) -> Receipt:
     """Put together which positions of a group were found."""
-    begun = time.perf_counter()
+    begun = time.thread_time()
     wave, group, variant = gathering.wave, gathering.group, folder.variant
     path = _group_file(folder.path / "positions", wave, group)
     length = _words_length(variant, groups_of(variant)[wave][group])
@@ -318,7 +318,7 @@ def gather_positions(folder: Folder, gathering: Gathering) -> Receipt:
         words |= _load(folder.path / "found" / part.file_name, "found", variant, "", arrays, names=(name,))[0][name]
     digest = _save(path, "positions", variant, "", {}, {"words": words})
     count = int(np.bitwise_count(words).sum(dtype=np.int64))
-    return Receipt(digest, count, time.perf_counter() - begun, 2 * words.nbytes, {})
+    return Receipt(digest, count, time.thread_time() - begun, 2 * words.nbytes, {})
 
 
 def look_for_positions(folder: Folder, place: tuple[int, int]) -> Receipt | None:
@@ -382,7 +382,7 @@ def load_values(folder: Folder, judged: Judged, part: Part, names: tuple[str, ..
 
 def respond_part(folder: Folder, judged: Judged, part: Part) -> Receipt:
     """Find the best response to an agent in the positions of a part, whose successors are known."""
-    begun = time.perf_counter()
+    begun = time.thread_time()
     variant, players, count = folder.variant, folder.variant.players, part.end - part.begin
     path = judged.path / "values" / part.file_name
     kept = _kept(path, "values", variant, judged.name, _value_arrays(folder, count), ("regret",))
@@ -411,7 +411,7 @@ def respond_part(folder: Folder, judged: Judged, part: Part) -> Receipt:
     facts = {"regret": float(regret.max())}
     arrays: dict[str, Array] = {"best": best[:count], "own": own[:count], "leak": leak.mean(axis=1), "answer": answer}
     digest = _save(path, "values", variant, judged.name, facts, arrays)
-    return Receipt(digest, count, time.perf_counter() - begun, size, facts)
+    return Receipt(digest, count, time.thread_time() - begun, size, facts)
 
 
 # --- the third pass: what is met ------------------------------------------------------------------------------------------
@@ -430,7 +430,7 @@ def meet_part(folder: Folder, judged: Judged, counts: list[int], part: Part) -> 
         counts: positions of all groups of the part's wave.
         part: the part.
     """
-    begun = time.perf_counter()
+    begun = time.thread_time()
     variant = folder.variant
     path = judged.path / "met" / part.file_name
     stage = _get_ready(folder, part)
@@ -457,12 +457,12 @@ def meet_part(folder: Folder, judged: Judged, counts: list[int], part: Part) -> 
     starts = np.cumsum([count, *stage.counts])
     arrays = {f"to-{number:05}": reach[starts[k] : starts[k + 1]] for k, number in enumerate(stage.after)}
     digest = _save(path, "met", variant, judged.name, facts, arrays)
-    return Receipt(digest, count, time.perf_counter() - begun, reach.nbytes, facts)
+    return Receipt(digest, count, time.thread_time() - begun, reach.nbytes, facts)
 
 
 def gather_reach(folder: Folder, judged: Judged, counts: list[int], gathering: Gathering) -> Receipt:
     """Add up how likely the positions of a group are met."""
-    begun = time.perf_counter()
+    begun = time.thread_time()
     variant, name = folder.variant, f"to-{gathering.group:05}"
     reach = np.zeros(counts[gathering.group])
     if gathering.wave == 0:
@@ -473,7 +473,7 @@ def gather_reach(folder: Folder, judged: Judged, counts: list[int], gathering: G
         reach += _load(judged.path / "met" / part.file_name, "met", variant, judged.name, arrays, names=(name,))[0][name]
     path = _group_file(judged.path / "reach", gathering.wave, gathering.group)
     digest = _save(path, "reach", variant, judged.name, {}, {"reach": reach})
-    return Receipt(digest, len(reach), time.perf_counter() - begun, 2 * reach.nbytes, {})
+    return Receipt(digest, len(reach), time.thread_time() - begun, 2 * reach.nbytes, {})
 
 
 def look_for_reach(folder: Folder, judged: Judged, counts: list[int], place: tuple[int, int]) -> Receipt | None:
@@ -499,7 +499,7 @@ class WaveCost(NamedTuple):
     groups: int
     positions: int  # of all parts
     done: int  # positions of the parts that this run did
-    seconds: float  # of all workers together, for these
+    seconds: float  # of processors, all workers together, for these
     most_memory: int  # bytes of the part that took most
 
 
