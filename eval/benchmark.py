@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,19 @@ from getbit_env.agent_registry import load_agent
 from getbit_env.benchmark import BUDGETS, PROTOCOL, TASKS, TaskResult, over_seeds, play_task
 from getbit_env.benchmark.card import as_card, as_seeds_card
 from getbit_env.benchmark.tasks import Bound, settings_of, truth_of
-from getbit_env.command_line import add_running_arguments, command_parser, interruptible, leave, need, no_bar, progress_of
+from getbit_env.command_line import (
+    add_ray_argument,
+    add_running_arguments,
+    command_parser,
+    interruptible,
+    leave,
+    need,
+    no_bar,
+    progress_of,
+)
 from getbit_env.core.files import InUseError, owned, write_json, write_text
 from getbit_env.core.provenance import provenance
+from getbit_env.core.units import executor, results_in_order
 from getbit_env.game_registry import find_variant
 
 from . import leaderboard
@@ -135,6 +146,7 @@ def make_parser(prog: str) -> argparse.ArgumentParser:
     made.add_argument("--without-truth", action="store_true", help="compute no exact gain and no lower bound")
     made.add_argument("--leaderboard", action="store_true", help="play every bot and shipped agent, and write docs/leaderboard.*")
     add_running_arguments(made)
+    add_ray_argument(made, "tasks")
     return made
 
 
@@ -166,7 +178,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.ben
         bench = BenchmarkRun(options.output, options.budget, not options.without_truth, bound, options.threads)
         options.output.mkdir(parents=True, exist_ok=True)
         with owned(options.output, "the benchmark's folder"), interruptible():
-            results = play_all(bench, pairs)
+            results = play_all(bench, pairs) if options.ray is None else play_far(bench, pairs, options.ray)
             return report(options, results)
     except KeyboardInterrupt:
         say(f"interrupted: tasks that are done are kept in {options.output}, and the same command goes on from there")
@@ -199,6 +211,26 @@ def play_all(bench: BenchmarkRun, pairs: Sequence[tuple[str, str]]) -> list[Task
             bench.progress = progress_of(bar)
             each()
     return results
+
+
+def play_far(bench: BenchmarkRun, pairs: Sequence[tuple[str, str]], ray: str) -> list[TaskResult]:
+    """Agents at tasks on a Ray cluster; a pair is a unit. Workers keep the results in the folder, which they all reach.
+
+    Raises:
+        ValueError: there is no cluster at the address.
+    """
+    there = replace(bench, folder=bench.folder.resolve(), threads=1, progress=None)
+
+    def tick(result: TaskResult) -> None:
+        if result.status != "can't play":
+            say(f"{result.agent} on {result.task}: {f'wins {result.win}' if result.win else result.reason}")
+
+    with executor(threads=bench.threads, ray=ray) as pool:
+        return results_in_order(pool, partial(_result, there), pairs, tick)
+
+
+def _result(bench: BenchmarkRun, pair: tuple[str, str]) -> TaskResult:
+    return bench.result(*pair)
 
 
 def report(options: argparse.Namespace, results: Sequence[TaskResult]) -> int:

@@ -13,13 +13,24 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 # Before NumPy and torch are imported: small networks run slower on two threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from getbit_env.command_line import add_variant_arguments, at_least_one, command_parser, interruptible, leave, need, no_bar
+from getbit_env.command_line import (
+    add_ray_argument,
+    add_variant_arguments,
+    at_least_one,
+    command_parser,
+    interruptible,
+    leave,
+    need,
+    no_bar,
+)
 from getbit_env.commands import COMMANDS
 
 if __name__ == "__main__":  # before what may be missing is imported
@@ -40,6 +51,7 @@ from tqdm import tqdm
 from getbit_env.agent_registry import check_agents, load_agent
 from getbit_env.core.agent import Agent
 from getbit_env.core.provenance import provenance
+from getbit_env.core.units import executor, results_in_order
 from getbit_env.get_bit.observations import Options
 from getbit_env.get_bit.recall import PerfectRecall, Recall
 from getbit_env.get_bit.variants import Variant
@@ -68,6 +80,7 @@ class LowerBound(NamedTuple):
     own: float
     responder: NetworkAgent
     timesteps: int
+    score: float  # that it reached on the starts by which it was chosen
 
     @property
     def lower_bound(self) -> float:
@@ -182,7 +195,32 @@ def lower_bound(
                 if reached > score:
                     best, score = candidate, reached
     own = 0.0 if variant.players == 2 else 1 / variant.players
-    return LowerBound(measure(best, starts, seed + 1), own, best, model.num_timesteps)
+    return LowerBound(measure(best, starts, seed + 1), own, best, model.num_timesteps, score)
+
+
+def best_lower_bound(
+    agent: str, variant: Variant, total_timesteps: int, responders: int, pool: Executor, *, seed: int = 0, starts: int = 2400
+) -> LowerBound:
+    """Train several responders, each a unit of work, and take the one that did best on the starts by which it was chosen.
+
+    Its value is measured on other starts, so that the choice does not flatter it.
+
+    Args:
+        agent: name of the agent; see `lower_bound`, as of the others.
+        variant: the game.
+        total_timesteps: decisions that each responder trains on.
+        responders: how many.
+        pool: does the units.
+        seed: of the first responder; the others have the next ones.
+        starts: of the measurement.
+    """
+    train = partial(_train_responder, agent, variant, total_timesteps, starts)
+    found = results_in_order(pool, train, range(seed, seed + responders))
+    return max(found, key=lambda one: one.score)
+
+
+def _train_responder(agent: str, variant: Variant, total_timesteps: int, starts: int, seed: int) -> LowerBound:
+    return lower_bound(load_agent(agent), variant, total_timesteps, seed=seed, starts=starts, quiet=True)
 
 
 def make_parser(prog: str) -> argparse.ArgumentParser:
@@ -195,6 +233,10 @@ def make_parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--total-timesteps", type=at_least_one, default=2_000_000, help="decisions of the responder (%(default)s)")
     parser.add_argument("--starts", type=at_least_one, default=2400, help="starts of the measurement (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--responders", type=at_least_one, default=1, help="responders, trained with seeds of their own; the best one counts"
+    )
+    add_ray_argument(parser, "responders")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the responder, as an agent")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
@@ -211,7 +253,21 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.low
         if options.save is not None:
             check_output(options.save / POLICY_FILE)
         with interruptible():
-            found = lower_bound(agent, variant, options.total_timesteps, seed=options.seed, starts=options.starts, quiet=no_bar())
+            if options.responders == 1 and options.ray is None:
+                found = lower_bound(
+                    agent, variant, options.total_timesteps, seed=options.seed, starts=options.starts, quiet=no_bar()
+                )
+            else:
+                with executor(ray=options.ray) as pool:
+                    found = best_lower_bound(
+                        options.agent,
+                        variant,
+                        options.total_timesteps,
+                        options.responders,
+                        pool,
+                        seed=options.seed,
+                        starts=options.starts,
+                    )
     except ValueError as error:
         parser.error(str(error))
     except OSError as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from getbit_env.command_line import (
+    add_ray_argument,
     add_variant_arguments,
     at_least_one,
     at_least_zero,
@@ -67,6 +68,7 @@ def make_parser(prog: str) -> argparse.ArgumentParser:
         "--time-limit", type=float, default=TIME_LIMIT, help="seconds for one call of an agent (default %(default)s)"
     )
     parser.add_argument("--processes", type=at_least_one, default=1)
+    add_ray_argument(parser, "line-ups")
     parser.add_argument("--output", type=Path, help="folder for results and picture (default runs/tournament/...)")
     parser.add_argument(
         "--record", type=Path, metavar="FOLDER", help="record games of the line-ups that are played, as replays, a file each"
@@ -145,6 +147,7 @@ def _play(options: argparse.Namespace, variant: Variant, file: Path) -> Tourname
             mixed=options.mixed,
             time_limit=options.time_limit,
             processes=options.processes,
+            ray=options.ray,
             path=file,
             progress=None if bar is None else _mover(bar),
             record=options.record,

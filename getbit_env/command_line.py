@@ -25,6 +25,7 @@ EXTRAS = {  # the extra that brings a package
     "sb3_contrib": "sb3",
     "torch": "sb3",
     "tensorboard": "sb3",
+    "ray": "ray",
     "tqdm": "commands",
     "matplotlib": "commands",
     "openskill": "ratings",
@@ -150,6 +151,13 @@ def add_running_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=at_least_one, default=os.cpu_count() or 1, help="the results do not depend on it (default: all)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, and nothing else")
+
+
+def add_ray_argument(parser: argparse.ArgumentParser, units: str) -> None:
+    """Add `--ray`, which `core.units.executor` takes."""
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help=f"do the {units} on a Ray cluster: its address, auto, or local for this machine"
+    )
 
 
 def at_least_one(text: str) -> int:

@@ -98,7 +98,7 @@ def test_a_folder_that_can_not_be_written_is_refused_before_the_work(
 def test_where_nothing_is_gained_the_bound_is_zero(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     responder = load_agent("four_players")
     for reached, low, bound in ((0.1, 0.0, 0.0), (0.5, 0.4, 0.15)):
-        found = LowerBound(Estimate(reached, low, reached + 0.1), 0.25, responder, 1)  # type: ignore[arg-type]
+        found = LowerBound(Estimate(reached, low, reached + 0.1), 0.25, responder, 1, reached)  # type: ignore[arg-type]
         monkeypatch.setattr("eval.lower_bound.lower_bound", lambda *_, found=found, **_options: found)
         assert main(["random", "--players", "4", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["lower_bound"] == pytest.approx(bound)

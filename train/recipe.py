@@ -201,16 +201,19 @@ class Recipe:
     Attributes:
         name: its module, as in `python -m train.selfplay`.
         config: its class of options, a `CommonConfig`.
-        make: makes the algorithm, called with the options and the folder of the run.
+        make: makes the algorithm, called with the options and the folder of the run; None with `go_on`.
         keeps_best: the policy of the evaluation with the best mean win rate is the run's; else the last one is.
         judged_by: which policy that is, for the card.
+        go_on: trains to the end in place of `train.run`, for algorithms that a framework drives: called with the run's file, its
+            folder, and whether there is no progress bar. It writes what else the folder holds.
     """
 
     name: str
     config: type[Any]
-    make: Callable[[Any, Path], Algorithm]
+    make: Callable[[Any, Path], Algorithm] | None
     keeps_best: bool
     judged_by: str
+    go_on: Callable[[Any, Path, bool], None] | None = None
 
 
 class DivergedError(RuntimeError):

@@ -110,6 +110,10 @@ def _go_on(recipe: Recipe, config: RunFile, folder: Path, quiet: bool) -> None:
     options = config.options
     for left in [*folder.glob(".*.part"), *folder.glob("*/.*.part")]:  # of a process that was killed
         left.unlink()
+    if recipe.go_on is not None:
+        recipe.go_on(config, folder, quiet)
+        return
+    assert recipe.make is not None
     algorithm = recipe.make(options, folder)
     progress = load_checkpoint(folder, config.run, algorithm)
     records = Records(folder, algorithm.timesteps)

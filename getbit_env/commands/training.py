@@ -9,6 +9,7 @@ from getbit_env.commands import load
 
 RECIPES = {
     "selfplay": "MaskablePPO of Stable-Baselines3 against past selves and bots; any game",
+    "rllib_selfplay": "PPO of Ray RLlib in all seats, on one machine or a cluster; any game; needs the extra `ray`",
     "ppo": "every seat learns from every game; hard to exploit; Get Bit! alone",
 }
 DEFAULT = "selfplay"

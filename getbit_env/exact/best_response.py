@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ _CHUNK = 4096  # positions of one question
 _SAMPLE = 4096  # positions of the questions that are asked twice
 _LONG = 600  # seconds of asking after which the user is told
 INSTEAD = "`getbit lower-bound` trains an opponent against it instead, whose gain is a lower bound"
-_SAME = 1e-5  # probabilities that differ by less are the same; networks round differently in batches of different size
+SAME = 1e-5  # probabilities that differ by less are the same; networks round differently in batches of different size
 
 
 class AgentError(ValueError):
@@ -75,10 +75,14 @@ class ResponseWorkspace(NamedTuple):
 
 def new_response_workspace(index: Index) -> ResponseWorkspace:
     """A workspace for positions of this numbering."""
-    players = index.players
     actions = int(index.rules.deck).bit_count() ** index.rules.robots_per_player
+    return workspace_of(index.players, actions, new_expansion(index))
+
+
+def workspace_of(players: int, actions: int, expansion: Expansion) -> ResponseWorkspace:
+    """A workspace for positions that are expanded in `expansion`."""
     return ResponseWorkspace(
-        new_expansion(index),
+        expansion,
         np.zeros((players, actions)),
         np.zeros((players, actions), np.int64),
         np.zeros(players, np.int64),
@@ -119,7 +123,7 @@ def _list_choices(k: int, policy: NDArray[np.float64], workspace: ResponseWorksp
 
 
 @kernel
-def _respond(
+def respond(
     first: int,
     last: int,
     policy: NDArray[np.float64],
@@ -186,7 +190,7 @@ def _respond(
 
 
 @kernel
-def _spread_reach(
+def spread_reach(
     numbers: NDArray[np.int64], policy: NDArray[np.float64], reach: NDArray[np.float64], workspace: ResponseWorkspace
 ) -> None:
     """Add to `reach`, `[N + 1]`, how likely the successors of positions just expanded, `[G]`, are met when all are the agent."""
@@ -211,6 +215,17 @@ def _spread_reach(
 
 
 def require_markov_policy(agent: Any, variant: Variant, name: str = "the agent") -> None:
+    """`check_policy`, and refuse a variant whose positions are not numbered.
+
+    Raises:
+        AgentError: see `check_policy`.
+        ValueError: positions of the variant are not numbered, or the agent does not play it.
+    """
+    check_numbered(variant)
+    check_policy(agent, variant, name)
+
+
+def check_policy(agent: Any, variant: Variant, name: str = "the agent") -> None:
     """Refuse an agent that is seen at once not to play by the position alone; get any other ready.
 
     Args:
@@ -220,9 +235,8 @@ def require_markov_policy(agent: Any, variant: Variant, name: str = "the agent")
 
     Raises:
         AgentError: it has no `probabilities` and is not deterministic, or looks at more than the position.
-        ValueError: positions of the variant are not numbered, or the agent does not play it.
+        ValueError: the agent does not play the variant.
     """
-    check_numbered(variant)
     if isinstance(agent, str):
         raise TypeError(f"the agent is an object, such as `load_agent({agent!r})` gives, not a name")
     if not callable(getattr(agent, "probabilities", None)) and not is_judged_by_actions(agent):
@@ -263,6 +277,19 @@ class _ByActions:
         return made
 
 
+class Asked(Protocol):
+    """Positions about which an agent is asked, such as `Positions`."""
+
+    variant: Variant
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+
+    def see(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """See `Positions.see`."""
+
+
 class AskedPolicy:
     """An agent that is asked about positions, one question at a time, and held to being a policy.
 
@@ -272,26 +299,27 @@ class AskedPolicy:
         seconds: about how long it takes to ask about every position once.
     """
 
-    positions: Positions
+    positions: Asked
     name: str
     seconds: float
 
-    def __init__(self, agent: Any, positions: Positions, name: str = "the agent") -> None:
+    def __init__(self, agent: Any, positions: Asked, name: str = "the agent", *, sample: int = _SAMPLE) -> None:
         """Get the agent ready, and ask it the same questions twice.
 
         Args:
             agent: see `MarkovAgent`.
             positions: of the game.
             name: of the agent, for messages.
+            sample: positions of the questions that are asked twice.
 
         Raises:
             AgentError: it answers differently, or with something else than distributions over legal actions.
         """
         self.positions, self.name = positions, name
         self._lock = threading.Lock()
-        require_markov_policy(agent, positions.variant, name)
+        check_policy(agent, positions.variant, name)
         self._agent = _ByActions(agent, Layout(positions.variant), name) if is_judged_by_actions(agent) else agent
-        numbers = np.linspace(0, positions.count - 1, min(positions.count, _SAMPLE)).astype(np.int64)
+        numbers = np.linspace(0, positions.count - 1, min(positions.count, sample)).astype(np.int64)
         observation, mask = positions.see(numbers)
         alive = observation.any(axis=-1)
         observation, mask = observation[alive], mask[alive]
@@ -301,7 +329,7 @@ class AskedPolicy:
             begun = time.perf_counter()
             answers.append(self._ask(observation[order].copy(), mask[order].copy())[order])
             seconds.append(time.perf_counter() - begun)
-        if np.abs(answers[0] - answers[1]).max() > _SAME:
+        if np.abs(answers[0] - answers[1]).max() > SAME:
             raise AgentError(f"{name} answers the same question differently: it depends on more than the position; {INSTEAD}")
         self.seconds = min(seconds) * positions.count / len(numbers)
 
@@ -325,8 +353,8 @@ class AskedPolicy:
                 f"{self.name} answers {len(mask)} questions with probabilities of shape {answer.shape}, not {mask.shape}"
             )
         illegal = np.where(mask == 0, answer, 0).sum(axis=1)
-        wrong = ~(np.isfinite(answer).all(axis=1) & (answer.min(axis=1) >= 0) & (abs(answer.sum(axis=1) - 1) < _SAME))
-        for rows, what in ((wrong, "no distribution"), (illegal > _SAME, "a distribution over illegal actions as well")):
+        wrong = ~(np.isfinite(answer).all(axis=1) & (answer.min(axis=1) >= 0) & (abs(answer.sum(axis=1) - 1) < SAME))
+        for rows, what in ((wrong, "no distribution"), (illegal > SAME, "a distribution over illegal actions as well")):
             if rows.any():
                 row = int(rows.argmax())
                 raise AgentError(
@@ -348,38 +376,36 @@ class Leak(NamedTuple):
     gain: float
 
 
-@dataclass(frozen=True)
-class Exploitability:
-    """The exact result.
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """How much a best response gains on an agent.
 
     Attributes:
-        positions: the numbering.
         name: of the agent.
         best: `[starts, P]`, to a best response in each role of each position before the first round.
         own: `[starts, P]`, to the agent in that role.
-        answer: `[N, P]` uint8, the best response: an action for every position and role.
-        values: `[N + 1, P]`, what the best response is worth from every position on.
-        own_values: `[N + 1, P]`, likewise the agent.
         leaks: where the mean gain comes from: a part for each number of robots and limbs, which sum to it. A part is what the
             agent's choices lose in those rounds of games between agents, if their player goes on with best responses.
-        leak: `[N, P]`, what the agent's choice in each position loses, if its player goes on with best responses.
-        reach: `[N + 1]`, how likely each position is met in a game between agents, all starting lines being as likely.
         regret: the most that any role gains by another choice in any one position, if all go on as the agent.
         seconds: that it took.
     """
 
-    positions: Positions
     name: str
     best: NDArray[np.float64]
     own: NDArray[np.float64]
-    answer: NDArray[np.uint8]
-    values: NDArray[np.float64]
-    own_values: NDArray[np.float64]
     leaks: list[Leak]
-    leak: NDArray[np.float64]
-    reach: NDArray[np.float64]
     regret: float
     seconds: float
+
+    @property
+    def variant(self) -> Variant:
+        """The game in which the agent was judged."""
+        raise NotImplementedError
+
+    @property
+    def count(self) -> int:
+        """Positions of the game."""
+        raise NotImplementedError
 
     @property
     def gain(self) -> float:
@@ -395,6 +421,37 @@ class Exploitability:
     def nash_conv(self) -> float:
         """The gains of all players together, on average over starting lines."""
         return float((self.best - self.own).sum(axis=1).mean())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploitability(Judgement):
+    """The exact result.
+
+    Attributes:
+        positions: the numbering.
+        answer: `[N, P]` uint8, the best response: an action for every position and role.
+        values: `[N + 1, P]`, what the best response is worth from every position on.
+        own_values: `[N + 1, P]`, likewise the agent.
+        leak: `[N, P]`, what the agent's choice in each position loses, if its player goes on with best responses.
+        reach: `[N + 1]`, how likely each position is met in a game between agents, all starting lines being as likely.
+    """
+
+    positions: Positions
+    answer: NDArray[np.uint8]
+    values: NDArray[np.float64]
+    own_values: NDArray[np.float64]
+    leak: NDArray[np.float64]
+    reach: NDArray[np.float64]
+
+    @property
+    def variant(self) -> Variant:
+        """The game in which the agent was judged."""
+        return self.positions.variant
+
+    @property
+    def count(self) -> int:
+        """Positions of the game."""
+        return self.positions.count
 
 
 def as_face_up(agent: Any, variant: Variant, name: str = "the agent") -> tuple[Any, Variant]:
@@ -477,12 +534,12 @@ def exploitability(
     leak, regret, answer = np.zeros((count, players)), np.zeros(count), np.zeros((count, players), np.uint8)
     workers = Workers(lambda: new_response_workspace(index), threads)
 
-    def respond(begin: int, end: int, workspace: ResponseWorkspace) -> None:
+    def judge(begin: int, end: int, workspace: ResponseWorkspace) -> None:
         policy = asked.policy(np.arange(begin, end))
         for some in range(begin, end, AT_ONCE):
             stop = min(some + AT_ONCE, end)
             expand(index, np.arange(some, stop), workspace.expansion)
-            _respond(some, stop, policy[some - begin : stop - begin], best, own, leak, regret, answer, workspace)
+            respond(some, stop, policy[some - begin : stop - begin], best, own, leak, regret, answer, workspace)
 
     for wave in range(positions.waves - 1, -1, -1):
         first, last = int(positions.first[wave]), int(positions.first[wave + 1])
@@ -490,7 +547,7 @@ def exploitability(
         def tick(end: int, first: int = first, last: int = last) -> None:
             progress("best response", count - last + (end - first), count)
 
-        workers.run(respond, first, last, _CHUNK, tick)
+        workers.run(judge, first, last, _CHUNK, tick)
 
     reach = np.zeros(count + 1)
     reach[positions.starts] = 1 / len(positions.starts)
@@ -505,7 +562,7 @@ def exploitability(
             policy = asked.policy(some)
             for i in range(0, len(some), AT_ONCE):
                 expand(index, some[i : i + AT_ONCE], workspace.expansion)
-                _spread_reach(some[i : i + AT_ONCE], policy[i : i + AT_ONCE], reach, workspace)
+                spread_reach(some[i : i + AT_ONCE], policy[i : i + AT_ONCE], reach, workspace)
             robots[begin : begin + _CHUNK] = (positions.games(some).limbs > 0).sum(axis=0)
             progress("leaks", int(some[-1]) + 1, count)
         lost = reach[met] * leak[met].mean(axis=1)
@@ -516,7 +573,18 @@ def exploitability(
     parts = [Leak(n, limbs, gain) for (n, limbs), gain in leaks.items()]
     seconds = time.perf_counter() - begun
     return Exploitability(
-        positions, name, best[starts], own[starts], answer, best, own, parts, leak, reach, float(regret.max()), seconds
+        name=name,
+        best=best[starts],
+        own=own[starts],
+        leaks=parts,
+        regret=float(regret.max()),
+        seconds=seconds,
+        positions=positions,
+        answer=answer,
+        values=best,
+        own_values=own,
+        leak=leak,
+        reach=reach,
     )
 
 
@@ -549,26 +617,74 @@ def exploiting_line(result: Exploitability, agent: Any) -> str:
         # B: 0.500, counter in its place 0.312
     """
     positions = result.positions
-    variant, index, each = positions.variant, positions.index, positions.variant.robots_per_player
     asked = AskedPolicy(agent, positions, result.name)
-    number, role = (int(i) for i in np.unravel_index((result.best - result.own).argmax(), result.best.shape))
-    workspace = new_response_workspace(index)
-    line = np.argsort(positions.games(np.array([number])).place[:, 0])  # the robot in each place, by its name in this game
-    player, comments, rounds = role, [], []
-    start = line.tolist()
-    while number < positions.count:
-        comments.append(
-            f"# {robot_name(variant, player * each)}: {result.values[number, role]:.3f}, "
-            f"{result.name} in its place {result.own_values[number, role]:.3f}"
+    workspace = new_response_workspace(positions.index)
+
+    def meet(number: int) -> Met[int]:
+        numbers = np.array([number])
+        expand(positions.index, numbers, workspace.expansion)
+
+        def follow(joint: int) -> int | None:
+            successor = int(workspace.expansion.successor[0, joint])
+            return successor if successor < positions.count else None
+
+        return Met(
+            place=positions.games(numbers).place[:, 0],
+            best=result.values[number],
+            own=result.own_values[number],
+            answer=result.answer[number],
+            policy=asked.policy(numbers)[0],
+            workspace=workspace,
+            follow=follow,
         )
-        policy = asked.policy(np.array([number]))[0]
-        expand(index, np.array([number]), workspace.expansion)
-        _list_choices(0, policy, workspace)
+
+    number, role = (int(i) for i in np.unravel_index((result.best - result.own).argmax(), result.best.shape))
+    return line_of(positions.variant, result.name, meet, number, role)
+
+
+N = TypeVar("N")
+
+
+class Met(NamedTuple, Generic[N]):
+    """A position that a line comes to."""
+
+    place: NDArray[np.uint8]  # [R] of each robot, the robots numbered by role
+    best: NDArray[np.float64]  # [P] to a best response in each role
+    own: NDArray[np.float64]  # [P] to the agent
+    answer: NDArray[np.uint8]  # [P] the best response's action
+    policy: NDArray[np.float64]  # [P, A] of the agent
+    workspace: ResponseWorkspace  # in which it was just expanded, as the first one
+    follow: Callable[[int], N | None]  # the position that follows a joint choice, None for the end of the game
+
+
+def line_of(variant: Variant, name: str, meet: Callable[[N], Met[N]], node: N | None, role: int) -> str:
+    """The game of a best response against the agent's likeliest cards.
+
+    Args:
+        variant: the game.
+        name: of the agent.
+        meet: what there is to know of a position.
+        node: the position at which the game begins, as `meet` takes it.
+        role: of the responder in it.
+
+    Returns:
+        See `exploiting_line`.
+    """
+    each = variant.robots_per_player
+    player, comments, rounds, start = role, [], [], list[int]()
+    line = np.zeros(0, np.int64)
+    while node is not None:
+        met = meet(node)
+        workspace, place = met.workspace, met.place
+        if not start:
+            line = np.argsort(place)  # the robot in each place, by its name in this game
+            start = line.tolist()
+        comments.append(f"# {robot_name(variant, player * each)}: {met.best[role]:.3f}, {name} in its place {met.own[role]:.3f}")
+        _list_choices(0, met.policy, workspace)
         joint = 0
         for p, choices in enumerate(workspace.choices):
-            answers = workspace.action[p, :choices] == result.answer[number, p] if p == role else workspace.chance[p, :choices]
+            answers = workspace.action[p, :choices] == met.answer[p] if p == role else workspace.chance[p, :choices]
             joint = joint * int(choices) + int(np.argmax(answers))
-        place = positions.games(np.array([number])).place[:, 0]
         after, cards = workspace.expansion.games.place[:, joint], workspace.expansion.cards[:, joint]
         played = np.zeros(variant.robots, int)
         played[line[place]] = [int(card).bit_length() for card in cards]
@@ -576,7 +692,7 @@ def exploiting_line(result: Exploitability, agent: Any) -> str:
         moved = line.copy()
         moved[after] = line[place]
         line = moved
-        number, role = int(workspace.expansion.successor[0, joint]), int(workspace.expansion.role[0, role, joint])
+        node, role = met.follow(joint), int(workspace.expansion.role[0, role, joint])
     head, *rest = print_game(Game(variant, start, rounds)).splitlines()
     lines = [head]
     for k, text in enumerate(rest):

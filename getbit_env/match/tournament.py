@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import itertools
 import json
-import multiprocessing
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +23,7 @@ from getbit_env.core.agent import Agent
 from getbit_env.core.choices import whole_number
 from getbit_env.core.files import owned, write_json
 from getbit_env.core.spec import Variant
+from getbit_env.core.units import executor, results
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.match.runner import (
     STARTS,
@@ -138,6 +137,7 @@ def play_tournament(
     mixed: int = MIXED,
     time_limit: float | None = TIME_LIMIT,
     processes: int = 1,
+    ray: str | None = None,
     path: Path | str | None = None,
     progress: Progress | None = None,
     record: str | os.PathLike[str] | None = None,
@@ -155,6 +155,7 @@ def play_tournament(
         mixed: how many line-ups at most that are not one against many.
         time_limit: see `play_match`.
         processes: how many play, each a line-up at a time; the result is the same for any number. `own` must be picklable then.
+        ray: address of a Ray cluster whose workers play, or "local", in place of `processes`; see `core.units.RayExecutor`.
         path: a JSON file in which results are saved as they come. If it is there already, line-ups that it holds are not
             played again, unless an agent failed in them; those of other agents are kept. A file `.NAME.lock` beside it keeps
             it to one tournament at a time.
@@ -214,7 +215,7 @@ def play_tournament(
     )
     line_ups = cross_line_ups(names, chosen.players) + mixed_line_ups(names, chosen.players, mixed, seed)
     if path is None:
-        saved = _play_line_ups(line_ups, {}, play, processes, progress)
+        saved = _play_line_ups(line_ups, {}, play, processes, ray, progress)
     else:
         file = Path(path)
         with owned(file, "the tournament"):
@@ -224,7 +225,7 @@ def play_tournament(
                 order = [t for t in line_ups if t in matches] + [t for t in matches if t not in line_ups]
                 write_json(file, TournamentResult(names, chosen.players, settings, tuple(matches[t] for t in order)).to_dict())
 
-            saved = _play_line_ups(line_ups, saved, play, processes, progress, save)
+            saved = _play_line_ups(line_ups, saved, play, processes, ray, progress, save)
     return TournamentResult(names, chosen.players, settings, tuple(saved[line_up] for line_up in line_ups))
 
 
@@ -233,6 +234,7 @@ def _play_line_ups(
     saved: dict[tuple[str, ...], MatchResult],
     play: Callable[..., MatchResult],
     processes: int,
+    ray: str | None,
     progress: Progress | None,
     save: Callable[[Mapping[tuple[str, ...], MatchResult]], None] | None = None,
 ) -> dict[tuple[str, ...], MatchResult]:
@@ -253,18 +255,13 @@ def _play_line_ups(
     for line_up in line_ups:
         if line_up not in todo and progress is not None:
             progress(line_up, 1.0)
-    if processes == 1:
+    if processes == 1 and ray is None:
         for line_up in todo:
             keep(line_up, play(line_up, on_chunk=partial(tell, line_up)))
     else:
-        with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-            futures = {pool.submit(play, line_up): line_up for line_up in todo}
-            try:
-                for future in as_completed(futures):
-                    keep(futures[future], future.result())
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with executor(processes=processes, ray=ray) as pool:
+            for place, match in results(pool, play, todo):
+                keep(todo[place], match)
     return saved
 
 
