@@ -174,9 +174,7 @@ def test_our_agents_play_as_bots(agent: str, turn_based: bool) -> None:
     for _ in range(5):
         for bot in bots:
             bot.restart()
-        paid = evaluate_bots.evaluate_bot(game.new_initial_state(), bots, rng) if False else evaluate_bots.evaluate_bots(
-            game.new_initial_state(), bots, rng
-        )
+        paid = evaluate_bots.evaluate_bots(game.new_initial_state(), bots, rng)
         assert sorted(paid) == pytest.approx([-1 / 3] * 3 + [1])
 
 
@@ -191,10 +189,6 @@ def test_what_is_no_policy_is_refused() -> None:
 # --- its algorithms, and our solver --------------------------------------------------------------------------------------------
 
 
-def policy_of(game: Any, agent: Any) -> Any:
-    return AgentPolicy(game, agent)
-
-
 @pytest.mark.parametrize(
     ("name", "make"),
     [(TINY, BOTS["random"]), (TINY, BOTS["lowest"]), (TINY, Whim), ("3p-1r-3c-1l", Whim), ("4p-2c-1l-pick1", Whim)],
@@ -206,7 +200,7 @@ def test_nash_conv_and_best_responses_are_ours(name: str, make: Any) -> None:
     lines = list(PATTERNS.values()) if variant.players == 2 else ["ABCD"[: variant.players]]
     for start, line in enumerate(lines):
         game = turns(game_of_variant(variant, line))
-        policy = policy_of(game, make())
+        policy = AgentPolicy(game, make())
         gains = nash_conv.nash_conv(game, policy, return_only_nash_conv=False)
         own = expected_game_score.policy_value(game.new_initial_state(), [policy] * variant.players)
         scale = 1 if variant.players == 2 else variant.players / (variant.players - 1)
@@ -217,18 +211,15 @@ def test_nash_conv_and_best_responses_are_ours(name: str, make: Any) -> None:
         response = best_response.BestResponsePolicy(game, 0, policy)
         assert (response.value(game.new_initial_state()) + shift) / scale == pytest.approx(ours.best[start][0], abs=1e-9)
         if game.num_players() == 2:
-            from_cpp = pyspiel.TabularBestResponse(game, 1, tabular(game, policy)).value_from_state(game.new_initial_state())
-            assert from_cpp == pytest.approx(ours.best[start][1], abs=1e-9)
-
-
-def tabular(game: Any, policy: Any) -> Any:
-    return policies.python_policy_to_pyspiel_policy(policies.TabularPolicy(game).copy_with_noise(0) if False else policy.to_tabular())
+            table = policies.python_policy_to_pyspiel_policy(policy.to_tabular())
+            compiled = pyspiel.TabularBestResponse(game, 1, table)
+            assert compiled.value_from_state(game.new_initial_state()) == pytest.approx(ours.best[start][1], abs=1e-9)
 
 
 def test_nash_conv_over_all_lines_is_the_mean() -> None:
     variant = parse_variant("3p-1r-3c-1l")
     game = turns(game_of_variant(variant))
-    gains = nash_conv.nash_conv(game, policy_of(game, Whim()))
+    gains = nash_conv.nash_conv(game, AgentPolicy(game, Whim()))
     assert gains / 1.5 == pytest.approx(exploitability(Whim(), Positions(variant)).nash_conv, abs=1e-9)
 
 
