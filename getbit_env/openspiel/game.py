@@ -23,6 +23,7 @@ from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import SET_UP, Reward, ThreePlayerEnding, Variant, choose_variant
 
 NAME = "python_getbit"
+KEPT_POSITIONS = 2**14  # of a variant: algorithms such as CFR walk through the same tree again and again
 _OPTIONS = {"observe_last": False, "identity": False}  # of the observation; the information state shows all that there is
 _CUSTOM = {
     "robots_per_player": 0,  # 0: as many as the rulebook has for so many players, here and of cards
@@ -90,22 +91,25 @@ def _kept(engine: Engine) -> list[NDArray[np.uint8]]:
 class _Table:
     """A variant with the engines that its states are played with. States of equal games share it."""
 
-    def __init__(self, variant: Variant, options: Options) -> None:
-        self.variant = variant
+    def __init__(self, variant: Variant, options: Options, reward: Reward) -> None:
+        self.variant, self.reward = variant, reward
+        self.pays = variant.reward_of_finish(reward)
         self.layout = Layout(variant, options)
         self.history = Layout(variant, Options(observe_last=True, identity=True, history=True))
         self._engine = Engine(variant, 1, options=options)
         self._historian = Engine(variant, 1, options=self.history.options)
         self._told: tuple[_Position | None, NDArray[np.float32]] = (None, np.empty(0, np.float32))
         self._lock = threading.Lock()  # each engine plays one game at a time
+        self.start = functools.lru_cache(KEPT_POSITIONS)(self._start)
+        self.after = functools.lru_cache(KEPT_POSITIONS)(self._after)
 
     def __deepcopy__(self, _memo: object) -> Self:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:  # OpenSpiel pickles what a state holds
-        return _table, (self.variant, self.layout.options)
+        return _table, (self.variant, self.layout.options, self.reward)
 
-    def start(self, line: tuple[int, ...]) -> _Position:
+    def _start(self, line: tuple[int, ...]) -> _Position:
         """The position before the first round."""
         with self._lock:
             self._engine.start(starts=[line])
@@ -113,7 +117,7 @@ class _Table:
             self._engine.observe()
             return _Position(self._engine, line, (), " ".join(robot_name(self.variant, robot) for robot in line))
 
-    def after(self, position: _Position, joint: Sequence[int]) -> _Position:
+    def _after(self, position: _Position, joint: tuple[int, ...]) -> _Position:
         """The position after one more round.
 
         Raises:
@@ -163,8 +167,8 @@ class _Table:
 
 
 @functools.cache
-def _table(variant: Variant, options: Options) -> _Table:
-    return _Table(variant, options)
+def _table(variant: Variant, options: Options, reward: Reward) -> _Table:
+    return _Table(variant, options, reward)
 
 
 class GetBitGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no types
@@ -194,15 +198,15 @@ class GetBitGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no type
         self.variant = _variant(given)
         self.line = _line(self.variant, given.get("line", ""))
         reward = choice(Reward, "reward", given.get("reward", PARAMETERS["reward"]))
-        self.table = _table(self.variant, Options(**{name: given.get(name, value) for name, value in _OPTIONS.items()}))
+        options = Options(**{name: given.get(name, value) for name, value in _OPTIONS.items()})
+        self.table = _table(self.variant, options, reward)
         self.layout, self.history_layout = self.table.layout, self.table.history
-        self.pays = self.variant.reward_of_finish(reward)
         info = pyspiel.GameInfo(
             num_distinct_actions=self.variant.actions,
             max_chance_outcomes=0 if self.line else self.variant.robots,
             num_players=self.variant.players,
-            min_utility=float(self.pays.min()),
-            max_utility=float(self.pays.max()),
+            min_utility=float(self.table.pays.min()),
+            max_utility=float(self.table.pays.max()),
             utility_sum=0.0,
             max_game_length=self.variant.most_rounds,
         )
@@ -285,8 +289,7 @@ class GetBitState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no ty
     def __init__(self, game: GetBitGame) -> None:
         """Called by `GetBitGame.new_initial_state` alone."""
         super().__init__(game)
-        self.table, self._pays = game.table, game.pays
-        self._line = game.line
+        self.table, self._line = game.table, game.line
         self.position = self.table.start(game.line) if game.line else None
 
     def current_player(self) -> Any:
@@ -308,7 +311,7 @@ class GetBitState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no ty
         """What the finishing places pay, at the end; before it zeros."""
         if self.position is None or not self.position.over:
             return [0.0] * self.table.variant.players
-        paid: list[float] = self._pays[self.position.finish].tolist()
+        paid: list[float] = self.table.pays[self.position.finish].tolist()
         return paid
 
     def _legal_actions(self, player: int) -> list[int]:
@@ -325,7 +328,7 @@ class GetBitState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no ty
     def _apply_actions(self, actions: Sequence[int]) -> None:
         """The choices of all players."""
         assert self.position is not None
-        self.position = self.table.after(self.position, [int(action) for action in actions])
+        self.position = self.table.after(self.position, tuple(map(int, actions)))
 
     def _action_to_string(self, player: int, action: int) -> str:
         """`A` for chance; for players their cards, `5`, or `5 1` for two robots, that of the one nearer the front first."""
