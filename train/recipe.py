@@ -32,6 +32,18 @@ def option(default: Any, meaning: str, *, least: float | None = None, most: floa
     return field(default_factory=lambda: default, metadata={"help": meaning, "least": least, "most": most, "over": over})
 
 
+def check_options(options: Any) -> None:
+    """Check every field of a dataclass of options, and make floats of whole numbers where floats belong.
+
+    Raises:
+        ValueError: one is not of its type, or out of its bounds.
+    """
+    kinds = get_type_hints(type(options))
+    for entry in dataclasses.fields(options):
+        value = _checked(flag(entry.name), kinds[entry.name], getattr(options, entry.name), entry.metadata)
+        object.__setattr__(options, entry.name, value)
+
+
 @dataclass(frozen=True)
 class CommonConfig:
     """The options of every recipe."""
@@ -66,10 +78,7 @@ class CommonConfig:
         Raises:
             ValueError: with what is wrong.
         """
-        kinds = get_type_hints(type(self))
-        for entry in dataclasses.fields(self):
-            value = _checked(flag(entry.name), kinds[entry.name], getattr(self, entry.name), entry.metadata)
-            object.__setattr__(self, entry.name, value)
+        check_options(self)
         reward = next(iter(self.game.rewards)) if self.reward is None else choice(self.game.rewards, "--reward", self.reward)
         object.__setattr__(self, "reward", str(reward))
         self._set_agents("eval_opponents")

@@ -28,7 +28,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -206,8 +207,14 @@ def make_parser(recipe: Recipe, description: str, prog: str) -> argparse.Argumen
     )
     made.add_argument("--quiet", action="store_true", help="no progress bar")
     add_variant_arguments(made)
-    kinds = get_type_hints(recipe.config)
-    for entry in dataclasses.fields(recipe.config):
+    add_options(made, recipe.config)
+    return made
+
+
+def add_options(parser: argparse.ArgumentParser, config: type[Any]) -> None:
+    """Add a flag for each field of a class of options but `variant`, which `add_variant_arguments` reads."""
+    kinds = get_type_hints(config)
+    for entry in dataclasses.fields(config):
         if entry.name == "variant":
             continue
         kind, meaning = kinds[entry.name], entry.metadata["help"]
@@ -216,10 +223,15 @@ def make_parser(recipe: Recipe, description: str, prog: str) -> argparse.Argumen
         meaning = f"{meaning} ({shown})".replace("%", "%%") if shown else meaning.replace("%", "%%")
         of_list = {list[int]: int, list[str]: str, list[str] | None: str}.get(kind)
         if of_list is not None:
-            made.add_argument(flag(entry.name), nargs="*", type=of_list, help=meaning)
+            parser.add_argument(flag(entry.name), nargs="*", type=of_list, help=meaning)
         else:
-            made.add_argument(flag(entry.name), type=str if kind == str | None else kind, help=meaning)
-    return made
+            parser.add_argument(flag(entry.name), type=str if kind == str | None else kind, help=meaning)
+
+
+def chosen_options(given: argparse.Namespace, config: type[Any]) -> dict[str, Any]:
+    """The options that were given, by name; `variant` only by its flag."""
+    names = [entry.name for entry in dataclasses.fields(config)]
+    return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
 
 
 def command(recipe: Recipe, parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> None:
@@ -231,35 +243,15 @@ def command(recipe: Recipe, parser: argparse.ArgumentParser, arguments: Sequence
         arguments: of the command line.
     """
     given = parser.parse_args(arguments)
-    program, folder = parser.prog, given.resume or given.output
-    try:
-        try:
-            with interruptible():
-                names = [entry.name for entry in dataclasses.fields(recipe.config)]
-                chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
-                if given.resume is not None:
-                    _resume(recipe, given, chosen)
-                else:
-                    options = recipe.config(**{**chosen, "variant": variant_of(given).name})
-                    folder = folder or Path("runs") / f"{options.variant}-{time.strftime('%Y%m%d-%H%M%S')}"
-                    _begin(recipe, options, folder, given.quiet)
-        except KeyboardInterrupt:
-            _ignore_ctrl_c()
-            raise
-    except KeyboardInterrupt:
-        _ignore_ctrl_c()
-        if folder is not None and (folder / "config.json").exists():
-            more = " --allow-modules" * bool(given.allow_modules)
-            print(
-                f"stopped; go on from the last checkpoint with: {program} --resume {shlex.quote(str(folder))}{more}",
-                file=sys.stderr,
-            )
-        sys.exit(130)
-    except (ValueError, InUseError) as error:
-        parser.error(str(error))
-    except (OSError, DivergedError, RuntimeError) as error:
-        print(f"{program}: error: {error}", file=sys.stderr)
-        sys.exit(1)
+    folder = given.resume or given.output or None
+    with reported(parser, lambda: folder, " --allow-modules" * bool(given.allow_modules)):
+        chosen = chosen_options(given, recipe.config)
+        if given.resume is not None:
+            _resume(recipe, given, chosen)
+        else:
+            options = recipe.config(**{**chosen, "variant": variant_of(given).name})
+            folder = folder or new_folder(options.variant)
+            _begin(recipe, options, folder, given.quiet)
     print(f"{folder}: policy, card.md, learning.png, metrics.csv, tensorboard/", file=sys.stderr)
 
 
@@ -270,17 +262,64 @@ def _begin(recipe: Recipe, options: Any, folder: Path, quiet: bool) -> None:
         _go_on(recipe, begin(recipe, options, folder), folder, quiet)
 
 
-def _resume(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any]) -> None:
+def new_folder(name: str) -> Path:
+    """The folder of a run for which none is named."""
+    return Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+@contextmanager
+def reported(parser: argparse.ArgumentParser, folder: Callable[[], Path | None], more: str = "") -> Iterator[None]:
+    """End the process as the commands of recipes do, if what is done in it fails, or is broken off.
+
+    Args:
+        parser: of the command.
+        folder: the folder of the run, once there is one.
+        more: flags with which a run is resumed.
+    """
+    try:
+        try:
+            with interruptible():
+                yield
+        except KeyboardInterrupt:
+            _ignore_ctrl_c()
+            raise
+    except KeyboardInterrupt:
+        _ignore_ctrl_c()
+        made = folder()
+        if made is not None and (made / "config.json").exists():
+            print(
+                f"stopped; go on from the last checkpoint with: {parser.prog} --resume {shlex.quote(str(made))}{more}",
+                file=sys.stderr,
+            )
+        sys.exit(130)
+    except (ValueError, InUseError) as error:
+        parser.error(str(error))
+    except (OSError, DivergedError, RuntimeError) as error:
+        print(f"{parser.prog}: error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def resumed_options(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any], allowed: Sequence[str] | None = ()) -> Any:
+    """The options of the run that `--resume` names, with `--total-timesteps` if that was given. Nothing is written.
+
+    Raises:
+        ValueError: other options were given too, there is no such run, or it is damaged.
+    """
     asked = {"variant", *VARIANT_OPTIONS, "output"}
     more = [name for name in (*asked, *chosen) if getattr(given, name) is not None and name != "total_timesteps"]
     if more:
         said = ", ".join(map(flag, dict.fromkeys(sorted(more))))
         raise ValueError(f"--resume takes every option but --total-timesteps from the run; leave out {said}")
+    options = read_config(recipe, given.resume, allowed=allowed).options
+    return dataclasses.replace(options, total_timesteps=chosen.get("total_timesteps", options.total_timesteps))
+
+
+def _resume(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any]) -> None:
     allowed = None if given.allow_modules else ()
-    read_config(recipe, given.resume, allowed=allowed)  # before anything is written
+    options = resumed_options(recipe, given, chosen, allowed)
     with owned(given.resume, "run"):
         config = read_config(recipe, given.resume, allowed=allowed)
-        extend(config, chosen.get("total_timesteps", config.options.total_timesteps), given.resume)
+        extend(config, options.total_timesteps, given.resume)
         _go_on(recipe, config, given.resume, given.quiet)
 
 
