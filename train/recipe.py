@@ -170,18 +170,32 @@ def _checked(name: str, kind: Any, value: Any, bounds: Mapping[str, Any]) -> Any
     return value
 
 
-class Algorithm(Protocol):
-    """How a recipe learns. Everything random in a leg follows from the seed of `begin_leg`."""
+class Kept(Protocol):
+    """What a checkpoint keeps of an algorithm."""
 
-    timesteps: int  # decisions trained on
+    timesteps: int  # decisions trained on, or iterations
 
     @property
     def module(self) -> torch.nn.Module:
-        """What a checkpoint keeps: all weights."""
+        """All weights."""
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam, whose moments a checkpoint keeps."""
+        """Adam, of which the moments are kept."""
+
+    def state(self) -> dict[str, Any]:
+        """What is kept beside weights and `timesteps`, for JSON."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go to what `state` returned.
+
+        Raises:
+            ValueError: it is none.
+        """
+
+
+class Algorithm(Kept, Protocol):
+    """How a recipe learns. Everything random in a leg follows from the seed of `begin_leg`."""
 
     def begin_leg(self, seed: np.random.SeedSequence) -> None:
         """Begin all games anew."""
@@ -192,31 +206,30 @@ class Algorithm(Protocol):
     def agent(self) -> NetworkAgent:
         """The policy to evaluate and save."""
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps beside weights and `timesteps`, for JSON."""
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go to what `state` returned.
+@dataclass(frozen=True)
+class NamedRecipe:
+    """What the folder of a run says of how it was made.
 
-        Raises:
-            ValueError: it is none.
-        """
+    Attributes:
+        name: the recipe's module, as in `python -m train.selfplay`.
+        config: its class of options.
+    """
+
+    name: str
+    config: type[Any]
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A way to train.
+class Recipe(NamedRecipe):
+    """A way to train by playing; its options are a `CommonConfig`.
 
     Attributes:
-        name: its module, as in `python -m train.selfplay`.
-        config: its class of options, a `CommonConfig`.
         make: makes the algorithm, called with the options and the folder of the run.
         keeps_best: the policy of the evaluation with the best mean win rate is the run's; else the last one is.
         judged_by: which policy that is, for the card.
     """
 
-    name: str
-    config: type[Any]
     make: Callable[[Any, Path], Algorithm]
     keeps_best: bool
     judged_by: str

@@ -43,7 +43,7 @@ from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
 
 from .card import play_against, write_card
 from .checkpoints import Progress, load_checkpoint, save_checkpoint
-from .recipe import Algorithm, DivergedError, Recipe, flag
+from .recipe import Algorithm, DivergedError, NamedRecipe, Recipe, flag
 from .records import Records
 from .run_file import RunFile, agents_named, read_config
 
@@ -85,7 +85,7 @@ def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) ->
     return folder
 
 
-def begin(recipe: Recipe, options: Any, folder: Path) -> RunFile:
+def begin(recipe: NamedRecipe, options: Any, folder: Path) -> RunFile:
     """Make the folder of a new run."""
     config = RunFile(recipe.name, options, provenance(options.game.id), secrets.token_hex(8))
     config.write(folder)
@@ -299,7 +299,9 @@ def reported(parser: argparse.ArgumentParser, folder: Callable[[], Path | None],
         sys.exit(1)
 
 
-def resumed_options(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any], allowed: Sequence[str] | None = ()) -> Any:
+def resumed_options(
+    recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any], allowed: Sequence[str] | None = ()
+) -> Any:
     """The options of the run that `--resume` names, with `--total-timesteps` if that was given. Nothing is written.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Any
 from getbit_env.agent_registry import is_code
 from getbit_env.core.files import write_json
 
-from .recipe import DamagedError, Recipe
+from .recipe import DamagedError, NamedRecipe
 
 
 class RunFile:
@@ -33,7 +33,7 @@ class RunFile:
         write_json(folder / "config.json", {"recipe": self.recipe, "run": self.run, "config": config, "about": self.about})
 
 
-def read_config(recipe: Recipe, folder: Path, *, allowed: Collection[str] | None = ()) -> RunFile:
+def read_config(recipe: NamedRecipe, folder: Path, *, allowed: Collection[str] | None = ()) -> RunFile:
     """The configuration of a run.
 
     Args:

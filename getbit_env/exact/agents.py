@@ -223,8 +223,7 @@ def load_stored_agent(path: Path) -> BestResponse | StoredPolicy:
         FileNotFoundError: there is no such file.
         StoredResultError: it is damaged, no agent, or of other rules.
     """
-    loaders = {RESPONSE: BestResponse.load, POLICY: StoredPolicy.load}
-    return loaders[kind_of(path, tuple(loaders))](path)
+    return StoredPolicy.load(path) if kind_of(path, (RESPONSE, POLICY)) == POLICY else BestResponse.load(path)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""CFR+ in every position: regret matching on the exact values of all actions, and a linear average of the policies.
+"""CFR+ in every position: regret matching on the exact values of all actions, and an average that weighs later policies more.
 
 Each position is a game of its own whose outcomes are the values of the positions that follow, so regrets need no weights by reach.
 With two players the average comes to an equilibrium (Tammelin, arXiv 1407.5042). With more it need not, and here it does not.
@@ -7,12 +7,20 @@ With two players the average comes to an equilibrium (Tammelin, arXiv 1407.5042)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..recipe import Recipe
-from .study import Config, Learner, command
+from ..recipe import option
 from .stores import Numbers, softmax
+from .study import Config, ExactRecipe, Learner, command
+
+
+@dataclass(frozen=True)
+class CFRPlusConfig(Config):
+    """Every option of a run."""
+
+    power: float = option(2.0, "of its number, by which the policy of an iteration is weighted in the average", least=0, most=1e3)
 
 
 class CFRPlus(Learner):
@@ -32,7 +40,8 @@ class CFRPlus(Learner):
         met = self.met(policy)
         self.regrets.write(np.maximum(regrets + (action_values - values[:-1, :, None]) * graph.legal, 0), met, rng)
         average = softmax(self.average.read(), graph.legal)
-        average += 2 / (iteration + 1) * (policy - average)
+        power = self.options.power
+        average += (power + 1) / (power + iteration) * (policy - average)
         self.average.write(np.log(np.maximum(average, 1e-12)), met, rng)
         return {}
 
@@ -43,7 +52,7 @@ def matched(regrets: Numbers, otherwise: Numbers) -> Numbers:
     return np.where(total > 0, regrets / np.maximum(total, 1e-300), otherwise)
 
 
-RECIPE = Recipe("train.exact.cfr_plus", Config, CFRPlus, keeps_best=False, judged_by="the average policy")
+RECIPE = ExactRecipe("train.exact.cfr_plus", CFRPlusConfig, CFRPlus)
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m train.exact.cfr_plus") -> None:

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..recipe import Recipe, option
-from .study import Config, Learner, command
+from ..recipe import option
 from .stores import centred, softmax
+from .study import Config, ExactRecipe, Learner, command
 
 
 @dataclass(frozen=True)
 class MirrorDescentConfig(Config):
     """Every option of a run."""
 
-    step: float = option(10.0, "how far an iteration goes, at the start", over=0, most=1e9)
-    step_end: float = option(10.0, "and at the end, geometric in between", over=0, most=1e9)
+    step: float = option(2.0, "how far an iteration goes, at the start", over=0, most=1e9)
+    step_end: float = option(0.2, "and at the end, geometric in between", over=0, most=1e9)
     strength: float = option(0.1, "of the magnet, at the start", over=0, most=1e9)
-    strength_end: float = option(0.005, "and at the end, geometric in between", over=0, most=1e9)
-    refresh_freq: int = option(0, "iterations after which the magnet is brought up to the policy; 0: it stays uniform", least=0)
+    strength_end: float = option(0.1, "and at the end, geometric in between", over=0, most=1e9)
+    refresh_freq: int = option(20, "iterations after which the magnet is brought up to the policy; 0: it stays uniform", least=0)
 
 
 class MirrorDescent(Learner):
@@ -52,9 +52,7 @@ class MirrorDescent(Learner):
         return {"step": step, "strength": strength}
 
 
-RECIPE = Recipe(
-    "train.exact.mirror_descent", MirrorDescentConfig, MirrorDescent, keeps_best=False, judged_by="the last policy"
-)
+RECIPE = ExactRecipe("train.exact.mirror_descent", MirrorDescentConfig, MirrorDescent)
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m train.exact.mirror_descent") -> None:

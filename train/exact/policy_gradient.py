@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..recipe import Recipe, option
-from .study import Config, Learner, command
+from ..recipe import option
 from .stores import centred, softmax
+from .study import Config, ExactRecipe, Learner, command
 
 
 @dataclass(frozen=True)
 class PolicyGradientConfig(Config):
     """Every option of a run."""
 
-    step: float = option(20.0, "how far an iteration goes along the gradient, at the start", over=0, most=1e9)
-    step_end: float = option(20.0, "and at the end, geometric in between", over=0, most=1e9)
+    step: float = option(4.0, "how far an iteration goes along the gradient, at the start", over=0, most=1e9)
+    step_end: float = option(1.0, "and at the end, geometric in between", over=0, most=1e9)
     ent_coef: float = option(0.1, "entropy coefficient at the start", over=0, most=1e9)
     ent_coef_end: float = option(0.005, "and at the end, geometric in between", over=0, most=1e9)
 
@@ -45,9 +45,7 @@ class PolicyGradient(Learner):
         return {"step": step, "entropy": entropy}
 
 
-RECIPE = Recipe(
-    "train.exact.policy_gradient", PolicyGradientConfig, PolicyGradient, keeps_best=False, judged_by="the last policy"
-)
+RECIPE = ExactRecipe("train.exact.policy_gradient", PolicyGradientConfig, PolicyGradient)
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m train.exact.policy_gradient") -> None:

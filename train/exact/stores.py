@@ -104,7 +104,7 @@ class Network(nn.Module):
     @torch.no_grad()
     def read(self) -> Numbers:
         """What it says of all positions, `[N, P, A]`."""
-        numbers = np.zeros((self._legal[..., 0].size, self._legal.shape[2]))
+        numbers = np.zeros((self._legal.size // self._legal.shape[2], self._legal.shape[2]))
         for begin in range(0, len(self._rows.at), ROWS_AT_ONCE):
             some = slice(begin, begin + ROWS_AT_ONCE)
             numbers[self._rows.at[some]] = self.layers(self._rows.seen[some].float()).numpy()

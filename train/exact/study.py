@@ -20,7 +20,7 @@ import dataclasses
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,15 @@ from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import ID
 from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
 
-from ..checkpoints import Progress, load_checkpoint, save_checkpoint
-from ..recipe import DamagedError, DivergedError, Recipe, check_options, option
-from ..run import add_options, begin, chosen_options, extend, new_folder, reported
+from ..checkpoints import load_checkpoint, save_checkpoint
+from ..recipe import DamagedError, DivergedError, NamedRecipe, check_options, option
+from ..run import add_options, begin, chosen_options, extend, new_folder, reported, resumed_options
 from ..run_file import RunFile, read_config
 from .stores import Network, Numbers, Rows, Store, Table, see_rows, softmax
 
 TABLE_FILE, CURVE = "policy.npz", "curve.csv"
 COUNTED = "iterations"
+LEAST_DRAWN = 1e-9  # a gain of nothing has no place on a logarithmic scale
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,9 @@ class Config:
         check_options(self)
         variant = find_variant(self.variant)
         if self.game.id != ID or variant.memory:
-            raise ValueError(f"--variant is a face-up game of Get Bit!, not {self.variant}: nothing else is known in every position")
+            raise ValueError(
+                f"--variant is a face-up game of Get Bit!, not {self.variant}: nothing else is known in every position"
+            )
 
     @property
     def game(self) -> GameSpec:
@@ -105,10 +108,11 @@ class Learner(ABC):
         torch.manual_seed(options.seed)
         self.options, self.graph, self.timesteps = options, graph, 0
         self._rows: Rows | None = see_rows(graph) if options.net_arch else None
-        self.module = nn.ModuleDict()
+        self.module, self.stores = nn.ModuleDict(), dict[str, Store]()
         self.make_stores()
-        networks = [store for store in self.module.values() if isinstance(store, Network)]
-        self.optimizer = torch.optim.Adam([p for store in networks for p in store.layers.parameters()] or [torch.zeros(1)])
+        networks = [store for store in self.stores.values() if isinstance(store, Network)]
+        weights = [weight for store in networks for weight in store.layers.parameters()]
+        self.optimizer = torch.optim.Adam(weights or [torch.zeros(1)])
         for store in networks:
             store.optimizer = self.optimizer
 
@@ -130,15 +134,21 @@ class Learner(ABC):
 
     def store(self, name: str, *, of_policy: bool) -> Store:
         """A new store, a table or a network, as the options say."""
-        made = (
-            Table(self.graph) if self._rows is None else Network(self.graph, self._rows, self.options, of_policy=of_policy)
-        )
-        self.module[name] = made
-        return made
+        if self._rows is None:
+            return self.table(name)
+        return self._add(name, Network(self.graph, self._rows, self.options, of_policy=of_policy))
+
+    def table(self, name: str) -> Store:
+        """A new table, whatever the options say."""
+        return self._add(name, Table(self.graph))
+
+    def _add(self, name: str, store: Store) -> Store:
+        self.module[name] = self.stores[name] = store
+        return store
 
     def policy(self) -> Numbers:
         """The policy to judge, `[N, P, A]`."""
-        return softmax(self.module[self.policy_store].read(), self.graph.legal)
+        return softmax(self.stores[self.policy_store].read(), self.graph.legal)
 
     def iterate(self) -> dict[str, float]:
         """Do the next iteration."""
@@ -163,14 +173,25 @@ class Learner(ABC):
         """What a checkpoint keeps beside the stores."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - what is kept is all in the stores
         """Go to what `state` returned."""
+
+
+@dataclass(frozen=True)
+class ExactRecipe(NamedRecipe):
+    """A way to learn from all positions; its options are a `Config`.
+
+    Attributes:
+        make: the algorithm, called with the options and the graph of the game.
+    """
+
+    make: Callable[[Any, GameGraph], Learner]
 
 
 # --- a run -------------------------------------------------------------------------------------------------------------------
 
 
-def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) -> float:
+def train(recipe: ExactRecipe, options: Any, folder: Path, *, quiet: bool = False) -> float:
     """Learn, or go on where the folder's last checkpoint is.
 
     Args:
@@ -200,7 +221,7 @@ def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) ->
         return _go_on(recipe, run, folder, quiet)
 
 
-def _go_on(recipe: Recipe, run: RunFile, folder: Path, quiet: bool) -> float:
+def _go_on(recipe: ExactRecipe, run: RunFile, folder: Path, quiet: bool) -> float:
     """Learn to the end in a folder that this process owns."""
     options = run.options
     for left in [*folder.glob(".*.part"), *folder.glob("*/.*.part")]:  # of a process that was killed
@@ -248,7 +269,7 @@ def _judge(learner: Learner, told: Mapping[str, float], curve: CsvRecord, folder
     gain, nash_conv = gain_of(policy, learner.graph)
     seconds = round(time.perf_counter() - since, 1)
     curve.append([{COUNTED: learner.timesteps, "seconds": seconds, "gain": gain, "nash_conv": nash_conv, **told}])
-    store = learner.module[learner.policy_store]
+    store = learner.stores[learner.policy_store]
     if isinstance(store, Network):
         agent = store.agent(learner.graph, learner.timesteps)
         agent.about["gain"] = f"{gain:.4f}"
@@ -276,8 +297,8 @@ def draw_curves(folders: Mapping[str, Path], path: Path) -> None:
         try:
             with (folder / CURVE).open(encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
-            gains = [float(row["gain"]) for row in rows]
-            counts, minutes = [int(row[COUNTED]) for row in rows], [float(row["seconds"]) / 60 for row in rows]
+            gains = [max(float(row["gain"]), LEAST_DRAWN) for row in rows]
+            counts, minutes = [int(row[COUNTED]) for row in rows], [max(float(row["seconds"]), 0.1) / 60 for row in rows]
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{folder} holds no {CURVE} of these recipes ({error})") from error
         by_iteration.plot(counts, gains, marker=".", label=for_matplotlib(name))
@@ -293,7 +314,7 @@ def draw_curves(folders: Mapping[str, Path], path: Path) -> None:
 # --- the command -------------------------------------------------------------------------------------------------------------
 
 
-def make_parser(recipe: Recipe, description: str, prog: str) -> argparse.ArgumentParser:
+def make_parser(recipe: ExactRecipe, description: str, prog: str) -> argparse.ArgumentParser:
     """The command line: an option for each field of the recipe's options.
 
     Args:
@@ -316,7 +337,7 @@ def make_parser(recipe: Recipe, description: str, prog: str) -> argparse.Argumen
     return made
 
 
-def command(recipe: Recipe, description: str, arguments: Sequence[str] | None, prog: str) -> None:
+def command(recipe: ExactRecipe, description: str, arguments: Sequence[str] | None, prog: str) -> None:
     """The command of a recipe.
 
     Args:
@@ -337,6 +358,7 @@ def command(recipe: Recipe, description: str, arguments: Sequence[str] | None, p
             folder = folder or new_folder(options.variant)
             if (folder / "config.json").exists():
                 raise ValueError(f"{folder} already holds a run; go on with --resume {folder}, or choose another --output")
+        assert folder is not None
         gain = train(recipe, options, folder, quiet=given.quiet)
     print(f"gain of a best response: {gain:.4f}", file=sys.stderr)
     print(f"{folder}: {POLICY_FILE if options.net_arch else TABLE_FILE}, {CURVE}, curve.png", file=sys.stderr)
