@@ -300,7 +300,7 @@ def reported(parser: argparse.ArgumentParser, folder: Callable[[], Path | None],
 
 
 def resumed_options(
-    recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any], allowed: Sequence[str] | None = ()
+    recipe: NamedRecipe, given: argparse.Namespace, chosen: Mapping[str, Any], allowed: Sequence[str] | None = ()
 ) -> Any:
     """The options of the run that `--resume` names, with `--total-timesteps` if that was given. Nothing is written.
 
