@@ -1,8 +1,8 @@
 """`python -m eval.exact_learning`: what learning costs, in three parts: the algorithm's, the network's and sampling's.
 
-Every recipe of `train.exact` learns with a table and with a network, from all positions of small games, and `train.ppo` learns with a
-network of the same shape from games that it plays. All are judged exactly, by the gain of a best response. The command goes on where
-it was broken off, and writes docs/exact_learning.json and a picture; `python -m docs.tables` puts them into the page.
+Every recipe of `train.exact` learns with a table and with a network, from all positions of small games, and `train.ppo` learns with
+a network of the same shape from games that it plays. All are judged exactly, by the gain of a best response. The command goes on
+where it was broken off, and writes docs/exact_learning.json and a picture; `python -m docs.tables` puts them into the page.
 """
 
 from __future__ import annotations
