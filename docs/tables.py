@@ -16,7 +16,10 @@ from getbit_env.sharks_are_wild import notation, observations, raw_env
 from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
-PAGES = tuple(ROOT / name for name in ("README.md", "docs/environment.md", "docs/sharks_are_wild.md", "docs/speed.md"))
+PAGES = tuple(
+    ROOT / name
+    for name in ("README.md", "docs/environment.md", "docs/exact_learning.md", "docs/sharks_are_wild.md", "docs/speed.md")
+)
 _TABLE = re.compile(r"(<!-- table: (?P<what>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -43,6 +46,23 @@ def snapshot(name: str) -> str:
     return "```json\n{\n" + ",\n".join(rows) + "\n}\n```"
 
 
+def exact_learning(variant: str) -> str:
+    """What `python -m eval.exact_learning` found for a game."""
+    kept = json.loads((ROOT / "docs/exact_learning.json").read_text(encoding="utf-8"))
+    found, settings, about = kept["games"][variant], kept["settings"], kept["about"]
+
+    def shown(gains: list[float]) -> str:
+        return ", ".join(f"{gain:.4f}" for gain in gains)
+
+    rows = [f"| `{variant}`, {found['positions']:,} positions | table | network |", "| --- | ---: | ---: |"]
+    rows += [f"| {name} | {shown([it['table']])} | {shown(it['network'])} |" for name, it in found["recipes"].items()]
+    rows.append(f"| self-play, {settings['decisions']:,} decisions | | {shown(found['ppo'])} |")
+    rows.append(f"| the uniform policy | {shown([found['random']])} | |")
+    widths = " x ".join(map(str, settings["widths"]))
+    told = f"{settings['iterations']} iterations, networks of {widths}, seeds {', '.join(map(str, settings['seeds']))}; {about['machine']}."
+    return "\n".join([*rows, "", told])
+
+
 def table(what: str) -> str:
     """The table that a page asks for: `variants`, `layout` with a variant and options, one of the second game, or of speeds."""
     kind, *words = what.split()
@@ -50,6 +70,8 @@ def table(what: str) -> str:
         from docs import speed
 
         return speed.table(what, speed.kept_figures())
+    if kind == "exact-learning":
+        return exact_learning(words[0])
     if kind == "sharks-actions":
         return notation.action_table(sharks.parse_variant(words[0]))
     if kind == "sharks-snapshot":
