@@ -20,7 +20,7 @@ from getbit_env.sharks_are_wild import notation, observations, raw_env
 from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
-_NAMES = ("citing", "environment", "environments", "getting_started", "sharks_are_wild", "speed")
+_NAMES = ("citing", "environment", "environments", "exact_learning", "getting_started", "sharks_are_wild", "speed")
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _NAMES))
 EXTRAS = {  # what each extra of pyproject.toml is for
     "sb3": "Stable-Baselines3, sb3-contrib, torch and TensorBoard: training",
@@ -109,6 +109,24 @@ def facts(name: str) -> str:
     return "\n".join(["| fact | value |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())])
 
 
+def exact_learning(variant: str) -> str:
+    """What `python -m eval.exact_learning` found for a game."""
+    kept = json.loads((ROOT / "docs/exact_learning.json").read_text(encoding="utf-8"))
+    found, settings, about = kept["games"][variant], kept["settings"], kept["about"]
+
+    def shown(gains: list[float]) -> str:
+        return ", ".join(f"{gain:.4f}" for gain in gains)
+
+    rows = [f"| `{variant}`, {found['positions']:,} positions | table | network |", "| --- | ---: | ---: |"]
+    rows += [f"| {name} | {shown([it['table']])} | {shown(it['network'])} |" for name, it in found["recipes"].items()]
+    rows.append(f"| self-play, {settings['decisions']:,} decisions | | {shown(found['ppo'])} |")
+    rows.append(f"| the uniform policy | {shown([found['random']])} | |")
+    widths = " x ".join(map(str, settings["widths"]))
+    seeds = ", ".join(map(str, settings["seeds"]))
+    told = f"{settings['iterations']} iterations, networks of {widths}, seeds {seeds}; {about['machine']}."
+    return "\n".join([*rows, "", told])
+
+
 def table(what: str) -> str:
     """The table that a page asks for: `variants`, `layout` and `facts` with a variant, one of the second game, of speeds, ..."""
     kind, *words = what.split()
@@ -120,6 +138,8 @@ def table(what: str) -> str:
         from docs import speed
 
         return speed.table(what, speed.kept_figures())
+    if kind == "exact-learning":
+        return exact_learning(words[0])
     if kind == "sharks-actions":
         return notation.action_table(sharks.parse_variant(words[0]))
     if kind == "sharks-snapshot":

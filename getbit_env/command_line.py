@@ -178,6 +178,8 @@ def progress_of(bar: Any) -> Callable[[str, int, int], None]:
     """A function that moves a bar of tqdm. It is called with what is done, how much of it, and how much there is."""
 
     def show(what: str, done: int, whole: int) -> None:
+        if bar.disable:  # it has none of what follows
+            return
         if bar.desc != what:
             bar.reset(whole)
             bar.set_description_str(what)

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 
 from getbit_env.core.files import write_whole
 
-from .recipe import Algorithm, DamagedError
+from .recipe import DamagedError, Kept
 
 KEPT_CHECKPOINTS = 2
 
@@ -44,7 +44,7 @@ def _digest(state: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> st
     return made.hexdigest()
 
 
-def save_checkpoint(folder: Path, run: str, progress: Progress, algorithm: Algorithm) -> None:
+def save_checkpoint(folder: Path, run: str, progress: Progress, algorithm: Kept) -> None:
     """Write the checkpoint at the end of a leg, and delete old ones.
 
     Args:
@@ -72,7 +72,7 @@ def _checkpoints(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.stem))
 
 
-def load_checkpoint(folder: Path, run: str, algorithm: Algorithm) -> Progress:
+def load_checkpoint(folder: Path, run: str, algorithm: Kept) -> Progress:
     """Go to the last checkpoint; without one, to the beginning.
 
     Raises:

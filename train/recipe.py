@@ -32,6 +32,18 @@ def option(default: Any, meaning: str, *, least: float | None = None, most: floa
     return field(default_factory=lambda: default, metadata={"help": meaning, "least": least, "most": most, "over": over})
 
 
+def check_options(options: Any) -> None:
+    """Check every field of a dataclass of options, and make floats of whole numbers where floats belong.
+
+    Raises:
+        ValueError: one is not of its type, or out of its bounds.
+    """
+    kinds = get_type_hints(type(options))
+    for entry in dataclasses.fields(options):
+        value = _checked(flag(entry.name), kinds[entry.name], getattr(options, entry.name), entry.metadata)
+        object.__setattr__(options, entry.name, value)
+
+
 @dataclass(frozen=True)
 class CommonConfig:
     """The options of every recipe."""
@@ -66,10 +78,7 @@ class CommonConfig:
         Raises:
             ValueError: with what is wrong.
         """
-        kinds = get_type_hints(type(self))
-        for entry in dataclasses.fields(self):
-            value = _checked(flag(entry.name), kinds[entry.name], getattr(self, entry.name), entry.metadata)
-            object.__setattr__(self, entry.name, value)
+        check_options(self)
         reward = next(iter(self.game.rewards)) if self.reward is None else choice(self.game.rewards, "--reward", self.reward)
         object.__setattr__(self, "reward", str(reward))
         self._set_agents("eval_opponents")
@@ -161,18 +170,32 @@ def _checked(name: str, kind: Any, value: Any, bounds: Mapping[str, Any]) -> Any
     return value
 
 
-class Algorithm(Protocol):
-    """How a recipe learns. Everything random in a leg follows from the seed of `begin_leg`."""
+class Kept(Protocol):
+    """What a checkpoint keeps of an algorithm."""
 
-    timesteps: int  # decisions trained on
+    timesteps: int  # decisions trained on, or iterations
 
     @property
     def module(self) -> torch.nn.Module:
-        """What a checkpoint keeps: all weights."""
+        """All weights."""
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam, whose moments a checkpoint keeps."""
+        """Adam, of which the moments are kept."""
+
+    def state(self) -> dict[str, Any]:
+        """What is kept beside weights and `timesteps`, for JSON."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go to what `state` returned.
+
+        Raises:
+            ValueError: it is none.
+        """
+
+
+class Algorithm(Kept, Protocol):
+    """How a recipe learns. Everything random in a leg follows from the seed of `begin_leg`."""
 
     def begin_leg(self, seed: np.random.SeedSequence) -> None:
         """Begin all games anew."""
@@ -183,16 +206,6 @@ class Algorithm(Protocol):
     def agent(self) -> NetworkAgent:
         """The policy to evaluate and save."""
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps beside weights and `timesteps`, for JSON."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go to what `state` returned.
-
-        Raises:
-            ValueError: it is none.
-        """
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -200,12 +213,14 @@ class Recipe:
 
     Attributes:
         name: its module, as in `python -m train.selfplay`.
-        config: its class of options, a `CommonConfig`.
+        config: its class of options; a `CommonConfig` unless there is `go_on`.
         make: makes the algorithm, called with the options and the folder of the run; None with `go_on`.
         keeps_best: the policy of the evaluation with the best mean win rate is the run's; else the last one is.
         judged_by: which policy that is, for the card.
-        go_on: trains to the end in place of `train.run`, for algorithms that a framework drives: called with the run's file, its
-            folder, and whether there is no progress bar. It writes what else the folder holds.
+        go_on: trains to the end in place of `train.run`, for algorithms that play no games themselves: called with the run's file,
+            its folder, and whether there is no progress bar. It writes what else the folder holds.
+        leaves: what the folder holds at the end, for the last line of the command.
+        examples: arguments that run, and what each is for; by default those of `train.run`.
     """
 
     name: str
@@ -214,6 +229,8 @@ class Recipe:
     keeps_best: bool
     judged_by: str
     go_on: Callable[[Any, Path, bool], None] | None = None
+    leaves: str = "policy, card.md, learning.png, metrics.csv, tensorboard/"
+    examples: Mapping[str, str] | None = None
 
 
 class DivergedError(RuntimeError):

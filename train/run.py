@@ -202,7 +202,7 @@ def make_parser(recipe: Recipe, description: str, prog: str) -> argparse.Argumen
         description: for `--help`.
         prog: how the command was called.
     """
-    made = command_parser(prog, description, EXAMPLES)
+    made = command_parser(prog, description, recipe.examples or EXAMPLES)
     made.add_argument("--output", type=Path, metavar="FOLDER", help="of the run; by default runs/VARIANT-TIME")
     made.add_argument("--resume", type=Path, metavar="FOLDER", help="go on with a run; only its --total-timesteps can be raised")
     made.add_argument(
@@ -264,7 +264,7 @@ def command(recipe: Recipe, parser: argparse.ArgumentParser, arguments: Sequence
     except (OSError, DivergedError, RuntimeError) as error:
         print(f"{program}: error: {error}", file=sys.stderr)
         sys.exit(1)
-    print(f"{folder}: policy, card.md, learning.png, metrics.csv, tensorboard/", file=sys.stderr)
+    print(f"{folder}: {recipe.leaves}", file=sys.stderr)
 
 
 def _begin(recipe: Recipe, options: Any, folder: Path, quiet: bool) -> None:

@@ -11,6 +11,10 @@ RECIPES = {
     "selfplay": "MaskablePPO of Stable-Baselines3 against past selves and bots; any game",
     "rllib_selfplay": "PPO of Ray RLlib in all seats, on one machine or a cluster; any game; needs the extra `ray`",
     "ppo": "every seat learns from every game; hard to exploit; Get Bit! alone",
+    "exact.mirror_descent": "from all positions at once, a table or a network: magnetic mirror descent",
+    "exact.cfr_plus": "likewise: CFR+",
+    "exact.policy_gradient": "likewise: the exact policy gradient",
+    "exact.exploitability_descent": "likewise: against best responses",
 }
 DEFAULT = "selfplay"
 

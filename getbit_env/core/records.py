@@ -12,7 +12,7 @@ from getbit_env.core.files import write_text
 
 
 class CsvRecord:
-    """A CSV file that only grows, first column `timesteps`. What a crash tore off is dropped when it is opened.
+    """A CSV file that only grows, its first column a count. What a crash tore off is dropped when it is opened.
 
     Attributes:
         rows: those that it held then.
@@ -20,12 +20,13 @@ class CsvRecord:
 
     columns: list[str]
 
-    def __init__(self, path: Path, until: int) -> None:
-        """Open it, and drop the rows that were written after `until` decisions.
+    def __init__(self, path: Path, until: int, *, counted: str = "timesteps") -> None:
+        """Open it, and drop the rows whose count is over `until`.
 
         Args:
             path: of the file; it may be missing, empty or torn.
-            until: the number of decisions at the checkpoint from which the run goes on.
+            until: the count at the checkpoint from which the run goes on.
+            counted: name of the first column.
 
         Raises:
             ValueError: it is no such file.
@@ -34,7 +35,7 @@ class CsvRecord:
         try:
             text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
             rows = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1], newline="")))
-            self.columns = rows[0] if rows and rows[0][:1] == ["timesteps"] else []
+            self.columns = rows[0] if rows and rows[0][:1] == [counted] else []
             kept = [row for row in rows[1:] if len(row) == len(self.columns) and int(row[0]) <= until]
         except (csv.Error, ValueError) as error:
             raise ValueError(f"{path} is damaged: {error}; delete it to go on without what it records") from error

@@ -1,8 +1,8 @@
 """What can be known exactly of Get Bit!: solved games, best responses, exploitability. `docs/exact.md` says how, and how far."""
 
-from getbit_env.exact.agents import BestResponse, Equilibrium
+from getbit_env.exact.agents import BestResponse, Equilibrium, StoredPolicy
 from getbit_env.exact.best_response import AgentError, Exploitability, as_face_up, exploitability, exploiting_line
-from getbit_env.exact.evaluation import Evaluation, GameGraph, evaluate, gain_of
+from getbit_env.exact.evaluation import Evaluation, GameGraph, Response, evaluate, gain_of
 from getbit_env.exact.many_players import ManyPlayerSolution
 from getbit_env.exact.positions import Positions
 from getbit_env.exact.solving import solved
@@ -19,6 +19,8 @@ __all__ = [
     "ManyPlayerSolution",
     "NotSolvedError",
     "Positions",
+    "Response",
+    "StoredPolicy",
     "StoredResultError",
     "TwoPlayerSolution",
     "as_face_up",

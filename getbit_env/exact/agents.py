@@ -16,12 +16,12 @@ from getbit_env.exact.best_response import low_bit
 from getbit_env.exact.many_players import ManyPlayerSolution
 from getbit_env.exact.positions import AT_ONCE, Positions, check_numbered, expand
 from getbit_env.exact.solutions import Solution, check_solved, load_solution
-from getbit_env.exact.stored_results import open_result, save_result, solution_path
+from getbit_env.exact.stored_results import kind_of, open_result, save_result, solution_path
 from getbit_env.exact.two_players import SolverWorkspace, TwoPlayerSolution, new_solver_workspace, solve_position
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.variants import ID, Variant
 
-RESPONSE = "best response"
+RESPONSE, POLICY = "best response", "policy"  # kinds of stored results
 MOST_KEPT = 1 << 17  # positions whose strategies are kept, 50 MB in the standard game
 
 
@@ -158,6 +158,86 @@ class BestResponse(PositionAgent):
             if answer.size and answer.max() >= variant.actions:
                 raise stored.error("an answer is no action")
             return cls(positions, answer, stored.text("against"))
+
+
+class StoredPolicy(PositionAgent):
+    """Plays a policy that was computed for every position.
+
+    Attributes:
+        positions: of the variant that it plays.
+        chances: `[N, P, A]` float32, its policy for every position and role; zero for a player who is out.
+        name: what results call it.
+    """
+
+    def __init__(self, positions: Positions, chances: NDArray[np.float32], name: str) -> None:
+        """Make the agent.
+
+        Raises:
+            ValueError: the chances are no distributions over the actions of the variant.
+        """
+        wanted = (positions.count, positions.variant.players, positions.variant.actions)
+        if chances.shape != wanted or chances.dtype != np.float32:
+            raise ValueError(f"a policy of {positions.variant} is float32 {wanted}, not {chances.dtype} {chances.shape}")
+        if reason := _no_policy(chances):
+            raise ValueError(reason)
+        self.positions, self.chances, self.name = positions, chances, name
+
+    def __repr__(self) -> str:
+        return f"<StoredPolicy {self.name} of {self.positions.variant}>"
+
+    def positions_of(self, variant: Variant) -> Positions:
+        """See `PositionAgent`."""
+        if variant != self.positions.variant:
+            raise ValueError(f"this policy is of {self.positions.variant}, not {variant}")
+        return self.positions
+
+    def policy(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `PositionAgent`."""
+        chances = self.chances[numbers, roles].astype(np.float64)
+        distribution: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
+        return distribution
+
+    def save(self, path: Path) -> None:
+        """Write it to a file; whole or not at all.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        arrays: dict[str, NDArray[Any]] = {"words": self.positions.index.words, "chances": self.chances}
+        save_result(path, POLICY, self.positions.variant, {"name": self.name}, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> StoredPolicy:
+        """Read it from a file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            StoredResultError: it is damaged, no policy, or of other rules.
+        """
+        with open_result(path, POLICY, None, ("words", "chances")) as stored:
+            positions, variant = Positions.stored(stored), stored.variant
+            chances = stored.array("chances", np.float32, (positions.count, variant.players, variant.actions))
+            if reason := _no_policy(chances):
+                raise stored.error(reason)
+            return cls(positions, chances, stored.text("name"))
+
+
+def _no_policy(chances: NDArray[np.float32]) -> str | None:
+    """Why the rows of an array are not all distributions, or zero; None if they are."""
+    sums = chances.sum(axis=2)
+    if not np.isfinite(sums).all() or chances.min(initial=0) < 0 or (abs(sums - (sums > 0)) > 1e-3).any():
+        return "a row of chances is no distribution"
+    return None
+
+
+def load_stored_agent(path: Path) -> BestResponse | StoredPolicy:
+    """Read an agent that a command wrote to a file `*.npz`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        StoredResultError: it is damaged, no agent, or of other rules.
+    """
+    return StoredPolicy.load(path) if kind_of(path, (RESPONSE, POLICY)) == POLICY else BestResponse.load(path)
 
 
 @kernel

@@ -212,6 +212,94 @@ def _go_forward(
             _pick_next(choices)
 
 
+@kernel
+def _meet_responder(
+    first: int,
+    last: int,
+    edges: _Edges,
+    policy: NDArray[np.float64],
+    answer: NDArray[np.int64],
+    values: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    against: NDArray[np.float64],
+    choices: _Choices,
+) -> None:
+    """Add to `reach`, `[N + 1, P]`, and `against`, `[N, P, A]`, of what follows from the positions `first:last`.
+
+    All play by `policy` but the responder, who plays `answer`, `[N, P]`, and has `values`, `[N + 1, P]`, by it.
+    """
+    players, mask = choices.number.shape[0], np.uint32((1 << _ROLE_BITS) - 1)
+    each = edges.hand.shape[1] // players
+    stride, out = np.ones(players, np.int64), np.zeros(players, np.bool_)
+    for number in range(first, last):
+        if not reach[number].any():
+            continue
+        _list_choices(number, edges, policy, choices)
+        for p in range(players - 2, -1, -1):
+            stride[p] = stride[p + 1] * choices.number[p + 1]
+        for p in range(players):
+            out[p] = not edges.hand[number, p * each : (p + 1) * each].any()
+        joint = edges.first[number + 1] - edges.first[number]
+        for q in range(players):
+            if out[q] or reach[number, q] == 0:
+                continue
+            choices.picked[:] = 0
+            while choices.action[q, choices.picked[q]] != answer[number, q]:
+                choices.picked[q] += 1
+            for _ in range(joint // choices.number[q]):
+                edge = edges.first[number]
+                for p in range(players):
+                    edge += stride[p] * choices.picked[p]
+                after, role = edges.successor[edge], (edges.roles[edge] >> np.uint32(_ROLE_BITS * q)) & mask
+                for p in range(players):  # where p = q, no other is left out: that is the reach
+                    chance = reach[number, q]
+                    for r in range(players):
+                        if r not in (p, q):
+                            chance *= choices.chance[r, choices.picked[r]]
+                    if p == q:
+                        reach[after, role] += chance
+                    elif not out[p]:
+                        against[number, p, choices.action[p, choices.picked[p]]] += chance * values[after, role]
+                for p in range(players - 1, -1, -1):
+                    if p == q:
+                        continue
+                    choices.picked[p] += 1
+                    if choices.picked[p] < choices.number[p]:
+                        break
+                    choices.picked[p] = 0
+
+
+@dataclass(frozen=True)
+class Response:
+    """A best response to a policy, by one player at a time.
+
+    Attributes:
+        values: `[N + 1, P]`, to the responder from each position on.
+        answer: `[N, P]`, its action; the first of equally good ones.
+        reach: `[N + 1, P]`, how likely the responder is met in this role while it has a robot in the line, from a starting line and
+            a seat drawn uniformly.
+        against: `[N, P, A]`, what the responder gets if this role, which is another player's, chooses this action, times how likely
+            a responder is met beside it. This is the gradient of `value`, and so of the gain, by the policy.
+        value: mean over starting lines and seats; the gain is what it exceeds the equal share by.
+    """
+
+    values: NDArray[np.float64]
+    answer: NDArray[np.int64]
+    reach: NDArray[np.float64]
+    against: NDArray[np.float64]
+    value: float
+
+    def met(self, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """How likely each role meets a responder, `[N, P]`: what `against` is weighted by.
+
+        Args:
+            legal: `[N, P, A]`, of the graph.
+        """
+        reach = np.where(legal.any(axis=2), self.reach[:-1], 0)
+        others: NDArray[np.float64] = reach.sum(axis=1, keepdims=True) - reach
+        return others
+
+
 class GameGraph:
     """Where every joint choice of every position leads.
 
@@ -372,6 +460,20 @@ class GameGraph:
         reach[positions.starts] = by_others[positions.starts] = 1 / len(positions.starts)
         _go_forward(0, positions.count, self._edges, policy, reach, by_others, self._new_choices())
         return reach, by_others
+
+    def respond(self, policy: Policy) -> Response:
+        """What a best response gets against a policy, and which actions let it: the pass for algorithms that learn from that.
+
+        Args:
+            policy: `[N, P, A]` float64, contiguous, that all players but one play. That one, the responder, has each seat in turn.
+        """
+        positions, players = self.positions, self.positions.variant.players
+        values, action_values = self.go_back(policy, responds=True)
+        answer = np.where(self.legal, action_values, -np.inf).argmax(axis=2)
+        reach, against = np.zeros(values.shape), np.zeros(policy.shape)
+        reach[positions.starts] = 1 / (len(positions.starts) * players)
+        _meet_responder(0, positions.count, self._edges, policy, answer, values, reach, against, self._new_choices())
+        return Response(values, answer, reach, against, float(values[positions.starts].mean()))
 
     def _new_choices(self) -> _Choices:
         return _new_choices(self.positions.variant.players, self.positions.variant.actions)

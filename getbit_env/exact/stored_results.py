@@ -301,6 +301,24 @@ def open_result(path: Path, kind: str, variant: Variant | None, arrays: tuple[st
         yield StoredResult(path, file, kind, variant, arrays)
 
 
+def kind_of(path: Path, kinds: tuple[str, ...]) -> str:
+    """Which of some kinds a stored result says that it is; the first of them if it says something else.
+
+    To read it is to check it: `open_result` refuses what this only guesses.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    try:
+        with zipfile.ZipFile(path) as file, file.open(ABOUT) as member:
+            said = json.loads(member.read(MOST_ABOUT))["kind"]
+    except FileNotFoundError:
+        raise
+    except Exception:  # zipfile and json raise a dozen kinds over damaged bytes
+        return kinds[0]
+    return said if said in kinds else kinds[0]
+
+
 def read_kept(
     folder: Path | None, name: str, kind: str, variant: Variant, arrays: Mapping[str, NDArray[Any]], fact: str | None = None
 ) -> float | None:

@@ -45,6 +45,6 @@ SPEC = GameSpec(
     habits="getbit_env.get_bit.habits",
     statistics=(Statistic("bites", bites),),
     named_agents={"equilibrium": "getbit_env.exact:Equilibrium"},
-    agent_files={".npz": "getbit_env.exact:BestResponse.load"},
+    agent_files={".npz": "getbit_env.exact.agents:load_stored_agent"},
     agent_wrappers={"recall": "getbit_env.get_bit.recall:remember", "best-response": "getbit_env.best_responses:respond_to"},
 )

@@ -162,3 +162,33 @@ def test_the_examples_of_the_page_run(capsys):
     found, better, legal = names["found"], names["better"], names["graph"].legal
     assert np.take_along_axis(legal, better[..., None], axis=2)[legal.any(axis=2)].all()
     assert found.best_values[names["start"], 0] == found.best_action_values[names["start"], 0].max()
+
+
+def test_what_a_responder_gets_falls_as_its_gradient_says(graph):
+    policy = some_policy(graph, 3)
+    found = graph.respond(policy)
+    gain, _ = gain_of(policy, graph)
+    own = graph.go_back(policy)[0][graph.positions.starts].mean()
+    assert found.value - own == pytest.approx(gain, abs=1e-12)
+    # Away from ties the best response stays the same over a small step, and its value is linear in each role's policy.
+    towards = some_policy(graph, 4)
+    step = 1e-7
+    moved = graph.go_back(policy + step * (towards - policy), responds=True)[0][graph.positions.starts].mean()
+    assert (moved - found.value) / step == pytest.approx((found.against * (towards - policy)).sum(), abs=1e-5)
+    assert abs((found.against * (towards - policy)).sum()) > 1e-3
+
+
+def test_a_responder_is_met_where_its_answers_lead(graph):
+    policy = some_policy(graph, 5)
+    found, positions = graph.respond(policy), graph.positions
+    assert found.reach[positions.starts].sum() == pytest.approx(1, abs=1e-12)
+    alive = graph.legal.any(axis=2)
+    assert (found.reach[:-1][~alive] >= 0).all()
+    met = found.met(graph.legal)
+    # What a responder gets beside a role is a mean over that role's policy, whatever role it is.
+    first = np.flatnonzero(positions.starts)[:1] if positions.starts.dtype == bool else positions.starts[:1]
+    for p in range(positions.variant.players):
+        among = [q for q in range(positions.variant.players) if q != p]
+        beside = (found.against[first, p] * policy[first, p]).sum()
+        assert beside == pytest.approx((found.reach[first][:, among] * found.values[first][:, among]).sum(), abs=1e-12)
+        assert met[first, p] == pytest.approx(found.reach[first][:, among].sum(), abs=1e-15)
