@@ -63,10 +63,10 @@ def test_blocks_for_a_checkout_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from getbit_env import parse_variant
     from getbit_env.exact import solved
 
-    solved(parse_variant("4p-2c-1l"))
+    solved(parse_variant("4p-3c-1l"))
     for page, blocks in found.items():
         assert any(pages.needs_checkout(block) for block in blocks)
-        pages.run(page, [block.replace('parse_variant("4p")', 'parse_variant("4p-2c-1l")') for block in blocks])
+        pages.run(page, [block.replace('parse_variant("4p")', 'parse_variant("4p-3c-1l")') for block in blocks])
 
 
 def test_the_runner_of_pages_finds_what_is_wrong() -> None:

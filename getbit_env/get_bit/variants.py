@@ -272,7 +272,7 @@ def parse_variant(name: str) -> Variant:
         >>> from getbit_env import parse_variant
         >>> variant = parse_variant("4p-half-memory")
         >>> variant.players, variant.limbs, variant.memory
-        (4, 2, True)
+        (4, 8, True)
     """
     text, found = shown(str(name)), dict[str, str]()
     for part in str(name)[:100].split("-"):

@@ -241,7 +241,7 @@ class WinRate(Evaluation):
         >>> win_rate = WinRate(["random", "lowest"], every=256, starts=24)
         >>> _ = model.learn(256, callback=win_rate)
         >>> print([figure.name for figure in win_rate.figures])
-        ['eval/win_random', 'eval/win_lowest', 'eval/win']
+        ['eval/win', 'eval/win_random', 'eval/win_lowest']
     """
 
     starts: int
