@@ -182,8 +182,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
     def _final_observations(self, rows: NDArray[np.int64], observations: NDArray[np.float32]) -> dict[str, Any]:
         """`final_obs` of some rows: an array of arrays, None for the other rows, as Gymnasium has it."""
         final = np.full(self.num_envs, None, dtype=object)
-        for row, observation in zip(rows.tolist(), observations, strict=True):
-            final[row] = observation
+        final[rows] = np.fromiter(observations, dtype=object, count=len(rows))
         return {"final_obs": final, "_final_obs": self._are(rows)}
 
     def _are(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
