@@ -18,7 +18,7 @@ from getbit_env.core.choices import seed_or_none, whole_number
 from getbit_env.core.drawing import picture_array
 from getbit_env.core.environment import checked_max_cycles
 from getbit_env.core.messages import shown
-from getbit_env.core.spec import Dynamics, GameSpec, Variant
+from getbit_env.core.spec import Dynamics, GameSpec, SequentialEngine, Variant
 from getbit_env.core.streams import game_streams
 from getbit_env.game_registry import find_variant, game_of
 
@@ -149,10 +149,10 @@ class GameBatch:
                 "call reset(options={'reset_mask': ...}) before step()"
             )
 
-    def play(self, actions: NDArray[np.integer]) -> None:
+    def play(self, actions: NDArray[np.int64]) -> None:
         """Play a round or a decision of the games whose episode goes on; `actions` `[G, P]`."""
         if self.sequential:
-            self.engine.play(actions, (~self.ended).view(np.uint8))
+            cast(SequentialEngine, self.engine).play(actions, (~self.ended).astype(np.uint8))
         else:
             self.engine.play(actions)  # also in games that wait, which costs nothing: they begin anew before anybody looks
 

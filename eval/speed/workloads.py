@@ -183,7 +183,7 @@ def vector_steps(make_id: str, num_envs: int, *, opponents: str | None = None, r
         opponents: of the one seat that learns, whose steps alone count; None where all seats learn: dead ones don't count.
         rounds: steps in a block.
     """
-    given = {} if opponents is None else {"opponents": opponents, "autoreset_mode": "SameStep"}
+    given: dict[str, Any] = {} if opponents is None else {"opponents": opponents, "autoreset_mode": "SameStep"}
     env: Any = gymnasium.make_vec(f"getbit_env:{make_id}", num_envs=num_envs, copy=False, **given)
     _, infos = env.reset(seed=0)
     acts: list[Any] = [infos.get("acts", np.ones(num_envs, np.bool_))]

@@ -62,7 +62,7 @@ class SingleAgentVecEnv(VecEnv):
         self._attributes: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._made = time.perf_counter()
         super().__init__(num_envs, spaces.Box(0, 1, (self.layout.size,), np.float32), spaces.Discrete(batch.variant.actions))
-        self.metadata["render_fps"] = RENDER_FPS
+        self.metadata: dict[str, Any] = {**self.metadata, "render_fps": RENDER_FPS}
 
     def set_opponents(self, opponents: Opponents) -> int:
         """Change the opponents of all games; games that are going on are finished by those that began them.

@@ -84,9 +84,8 @@ class AgentSeeds:
 
     def __init__(self, seeds: Seeds) -> None:
         """Begin with the first one; without a seed the operating system gives it."""
-        if not isinstance(seeds, int) and seeds is not None:
-            seeds = [seed for seed in seeds if seed is not None] or None
-        self._root, self._made = np.random.SeedSequence(seeds), 0
+        known = seeds if isinstance(seeds, int) or seeds is None else [seed for seed in seeds if seed is not None] or None
+        self._root, self._made = np.random.SeedSequence(known), 0
 
     def next(self) -> int:
         """The seed of the next agent."""

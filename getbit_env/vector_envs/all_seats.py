@@ -161,9 +161,13 @@ class AllSeatsVectorEnv(GamesVectorEnv):
                 self._begin(waiting)
             batch.ended = ends
         engine.observe(self._show)
-        rewards, terminated, truncated = (a.reshape(-1) for a in (self._rewards, self._terminated, self._truncated))
-        infos = {**self._own_infos(), **final}
-        return self._returned(self.observation), *map(self._returned, (rewards, terminated, truncated)), infos
+        return (
+            self._returned(self.observation),
+            self._returned(self._rewards.reshape(-1)),
+            self._returned(self._terminated.reshape(-1)),
+            self._returned(self._truncated.reshape(-1)),
+            {**self._own_infos(), **final},
+        )
 
     def _begin(self, begins: NDArray[np.bool_]) -> None:
         if begins.any():

@@ -148,12 +148,12 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
         each = self._rows_per_game
         if not isinstance(value, np.ndarray) or value.dtype != np.bool_ or value.shape != (self.num_envs,) or not value.any():
             raise ValueError(f"reset_mask is a bool array [{self.num_envs}] with a True in it, not {shown(value)}")
-        of_games: NDArray[np.bool_] = value.reshape(-1, each).any(axis=1)
+        of_games: NDArray[np.bool_] = np.any(value.reshape(-1, each), axis=1)
         if not np.array_equal(np.repeat(of_games, each), value):
             raise ValueError(f"reset_mask is True for all {each} rows of a game or for none")
         return of_games
 
-    def _read_actions(self, actions: Any, playing: NDArray[np.bool_]) -> NDArray[np.integer]:
+    def _read_actions(self, actions: Any, playing: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The actions of a step, `[num_envs]`; `playing` are the rows whose action counts.
 
         Raises:
@@ -161,7 +161,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
             ValueError: an action is no whole number, out of range, or illegal where that is refused. Nothing has happened then.
         """
         self.batch.check_playing()
-        limit, given = self.single_action_space.n, np.asarray(actions)
+        limit, given = self.batch.variant.actions, np.asarray(actions)
         if given.shape != (self.num_envs,) or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= limit:
             raise ValueError(f"actions are {self.num_envs} whole numbers 0..{limit - 1}, not {shown(actions)}")
         if self._refuses_illegal:
@@ -170,7 +170,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
                 row = int(wrong.argmax())
                 legal = np.flatnonzero(self.action_mask[row]).tolist()
                 raise ValueError(f"row {row}: action {given[row]} is illegal, legal are {legal}")
-        return given
+        return np.ascontiguousarray(given, np.int64)
 
     def _infos(self, **arrays: NDArray[Any]) -> dict[str, Any]:
         """An info of arrays that hold a value for each row, as Gymnasium lays them out: `_key` says which rows `key` is about."""
@@ -182,8 +182,7 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
     def _final_observations(self, rows: NDArray[np.int64], observations: NDArray[np.float32]) -> dict[str, Any]:
         """`final_obs` of some rows: an array of arrays, None for the other rows, as Gymnasium has it."""
         final = np.full(self.num_envs, None, dtype=object)
-        for row, observation in zip(rows.tolist(), observations, strict=True):
-            final[row] = observation
+        final[rows] = np.fromiter(observations, dtype=object, count=len(rows))
         return {"final_obs": final, "_final_obs": self._are(rows)}
 
     def _are(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
