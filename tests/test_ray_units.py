@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # Ray's own code warns of wh
 @pytest.fixture(scope="module", autouse=True)
 def connected() -> Iterator[None]:
     """One Ray for all tests; commands use the one that is there."""
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 
