@@ -25,4 +25,5 @@ def ray(session: nox.Session) -> None:
     """Ray and RLlib: parts on a cluster of several nodes, the adapter, the recipe. `ray[rllib]` 2.60 wants gymnasium 1.2.2."""
     session.install("--constraint", constraints_without("gymnasium"), "ray[rllib]==2.60.0", "gymnasium==1.2.2", ".[ray,sb3]")
     session.install("--constraint", constraints_without("gymnasium"), "pytest", "hypothesis")
-    session.run("python", "-m", "pytest", "tests/exact/test_ray.py", "tests/test_rllib.py", *session.posargs)
+    tests = ["tests/exact/test_ray.py", "tests/test_ray_units.py", "tests/test_rllib.py"]
+    session.run("python", "-m", "pytest", *tests, *session.posargs)

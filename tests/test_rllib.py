@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,16 @@ def test_a_module_without_masks_is_refused() -> None:
         MaskedPPOModule(observation_space=box, action_space=spaces.Discrete(2))
 
 
+@pytest.fixture(scope="module")
+def connected() -> Iterator[None]:
+    """One Ray for all runs; a run leaves running what was there before."""
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    assert ray.is_initialized()
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("connected")
 @pytest.mark.parametrize("policies", ["shared", "separate"])
 def test_a_run_is_an_agent_that_beats_random_and_goes_on(policies: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
@@ -150,7 +161,6 @@ def test_a_run_is_an_agent_that_beats_random_and_goes_on(policies: str, tmp_path
     }
     few = rllib_selfplay.Config(**options, total_timesteps=3000)
     rllib_selfplay.train(few, folder, quiet=True)
-    assert not ray.is_initialized()
     (checkpoint,) = (folder / "rllib").iterdir()
     more = rllib_selfplay.Config(**options, total_timesteps=8000)
     rllib_selfplay.train(more, folder, quiet=True)

@@ -143,8 +143,8 @@ def connect(config: Config) -> bool:
     options: dict[str, Any] = {"address": config.ray} if config.ray else {"address": "local", "include_dashboard": False}
     try:
         ray.init(log_to_driver=False, logging_level="ERROR", **options)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        raise ValueError(f"--ray {config.ray} leads to no cluster: {error}") from error
+    except Exception as error:  # whatever Ray raises, a bare `Exception` among it
+        raise ValueError(f"--ray {config.ray or 'local'} leads to no cluster: {error}") from error
     return True
 
 

@@ -61,7 +61,7 @@ class RayExecutor(Executor):
                 options |= {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
             try:
                 ray.init(log_to_driver=False, **options)
-            except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            except Exception as error:  # whatever Ray raises, a bare `Exception` among it
                 raise RayError(f"--ray {address} leads to no cluster: {error}") from error
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -592,7 +592,7 @@ def numbers_of(some: GroupPositions, numbers: NDArray[np.int64], positions: Posi
     observation, mask = some.see(numbers)
     viewer = (mask.min(axis=2) == 0).argmax(axis=1)  # a robot whose hand is not full shows any position but the first ones
     rows = np.arange(len(numbers))
-    alive = observation.any(axis=2)
+    alive: NDArray[np.bool_] = np.asarray(observation != 0).any(axis=2)
     viewer = np.where(alive[rows, viewer], viewer, alive.argmax(axis=1))
     found, _ = positions.read(np.ascontiguousarray(observation[rows, viewer]))
     return found
@@ -702,9 +702,9 @@ class _Run:
         leaks: dict[tuple[int, int], float] = {}
         for wave, groups in enumerate(self.groups):
             limbs = self.variant.robots * self.variant.limbs - max(wave - 1, 0)
-            for group, gain in zip(groups, lost[wave] or [], strict=True):
+            for kind, gain in zip(groups, lost[wave] or [], strict=True):
                 if gain is not None:
-                    leaks[len(group), limbs] = leaks.get((len(group), limbs), 0.0) + gain
+                    leaks[len(kind), limbs] = leaks.get((len(kind), limbs), 0.0) + gain
         return [Leak(robots, limbs, leaks[robots, limbs]) for robots, limbs in sorted(leaks, key=lambda at: (-at[1], -at[0]))]
 
 
