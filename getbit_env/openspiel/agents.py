@@ -64,7 +64,9 @@ class OpenSpielAgent(SeatPlayer):
             ValueError: the layout shows no history.
         """
         if layout.history_rounds == 0 or "seat" not in layout.block_fields:
-            raise ValueError(f"agent {self.name} needs observations with history=True and identity=True, to tell the bot what was played")
+            raise ValueError(
+                f"agent {self.name} needs observations with history=True and identity=True, to tell the bot what was played"
+            )
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`.

@@ -75,7 +75,9 @@ class _Position:
         self.observation = engine.observation[0].copy()  # [P, D]
         self.over = bool((engine.state.limbs > 0).sum() <= engine.variant.last_line)
         choosing = engine.choosing()[0]
-        self.legal = [np.flatnonzero(mask).tolist() if one else [] for mask, one in zip(engine.action_mask[0], choosing, strict=True)]
+        self.legal = [
+            np.flatnonzero(mask).tolist() if one else [] for mask, one in zip(engine.action_mask[0], choosing, strict=True)
+        ]
         self.finish = engine.outcome.finish[:, 0].copy()
         self.cards = [next(iter(cards_of(bit)), 0) for bit in engine.state.played[:, 0]]  # of the last round
 

@@ -171,7 +171,12 @@ def test_what_is_public_and_what_is_private(name: str, recall: bool) -> None:
     state.apply_actions([4, 2, 2, 0])
     told: dict[str, list[str]] = {}
     sums = dict[str, list[float]]()
-    for kind, public, private in (("both", True, single), ("public", True, none), ("private", False, single), ("none", False, none)):
+    for kind, public, private in (
+        ("both", True, single),
+        ("public", True, none),
+        ("private", False, single),
+        ("none", False, none),
+    ):
         observer = make_observation(
             game, pyspiel.IIGObservationType(public_info=public, perfect_recall=recall, private_info=private)
         )
@@ -267,7 +272,9 @@ def test_the_official_python_tests_pass(text: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("text", [NAME, f"{NAME}(players=2)", f"{NAME}(variant=3p-1r-4c-2l,memory=False)", f"{NAME}(players=3,memory=True)"])
+@pytest.mark.parametrize(
+    "text", [NAME, f"{NAME}(players=2)", f"{NAME}(variant=3p-1r-4c-2l,memory=False)", f"{NAME}(players=3,memory=True)"]
+)
 def test_playthroughs_are_made_and_replayed(text: str, tmp_path: Path) -> None:
     from absl import flags
 
