@@ -1,19 +1,75 @@
-"""Sessions with what the tests of every day leave out, such as `nox -s ray`. Each has an environment of its own."""
+"""Sessions that keep `docs/frameworks.md` true: one for each framework, Ray, and the oldest and the newest of every dependency.
+
+    python -m pip install nox
+    nox                        # every session; each takes minutes and makes an environment of its own
+    nox -s tianshou
+
+They are not part of CI, whose tests skip what is not installed.
+"""
 
 from __future__ import annotations
 
+import re
 import tempfile
+import tomllib
 from pathlib import Path
 
 import nox
 
 nox.options.default_venv_backend = "venv"
-HERE = Path(__file__).parent
+
+ROOT = Path(__file__).parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TORCH = "torch==2.13.0"
+# What each framework is tried with. The table of docs/frameworks.md names the same versions; a test compares them.
+FRAMEWORKS: dict[str, list[str]] = {
+    "openspiel": ["open_spiel==2.0.2"],
+    "shimmy": ["open_spiel==2.0.2", "shimmy==2.0.1"],
+    "supersuit": ["supersuit==3.11.0", "stable-baselines3==2.9.2", "sb3-contrib==2.9.2"],
+    "tianshou": ["tianshou==2.0.1"],
+    "torchrl": ["torchrl==0.14.1"],
+    "agilerl": ["agilerl==2.58.0"],
+}
+DEV = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "scipy>=1.14"]
+OWN_TESTS = ["tests/get_bit", "tests/sharks_are_wild", "tests/core", "tests/test_fixed_population.py", "tests/test_single_agent.py"]
+
+
+def run_tests(session: nox.Session, *paths: str) -> None:
+    """Run some tests; what is not installed is skipped, and the reasons are shown."""
+    session.run("python", "-m", "pytest", "-rs", *paths, *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+def install(session: nox.Session, *packages: str) -> None:
+    """Install torch and the packages, and then this one, without its pins: frameworks have bounds of their own."""
+    session.install(TORCH, *DEV, *packages)
+    session.install("--editable", ".")
+
+
+@nox.session
+def openspiel(session: nox.Session) -> None:
+    """The game of OpenSpiel, its algorithms, and its bots at our tables."""
+    install(session, *FRAMEWORKS["openspiel"], *PROJECT["optional-dependencies"]["openspiel"])
+    run_tests(session, "tests/openspiel", "tests/exact/test_openspiel.py")
+
+
+@nox.session
+def shimmy(session: nox.Session) -> None:
+    """Shimmy's environments of OpenSpiel games."""
+    install(session, *FRAMEWORKS["shimmy"])
+    run_tests(session, "tests/openspiel/test_shimmy.py")
+
+
+@nox.session
+@nox.parametrize("framework", ["supersuit", "tianshou", "torchrl", "agilerl"])
+def framework(session: nox.Session, framework: str) -> None:
+    """The example of a framework trains to the win share that the page states."""
+    install(session, *FRAMEWORKS[framework])
+    run_tests(session, "tests/test_frameworks.py", "-k", framework)
 
 
 def constraints_without(*packages: str) -> str:
     """The file of versions that this project is tested with, without some packages, which another package wants otherwise."""
-    lines = (HERE / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if line.partition("==")[0] not in packages]
     with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
         file.write("\n".join(kept) + "\n")
@@ -25,5 +81,20 @@ def ray(session: nox.Session) -> None:
     """Ray and RLlib: parts on a cluster of several nodes, the adapter, the recipe. `ray[rllib]` 2.60 wants gymnasium 1.2.2."""
     session.install("--constraint", constraints_without("gymnasium"), "ray[rllib]==2.60.0", "gymnasium==1.2.2", ".[ray,sb3]")
     session.install("--constraint", constraints_without("gymnasium"), "pytest", "hypothesis")
-    tests = ["tests/exact/test_ray.py", "tests/test_ray_units.py", "tests/test_rllib.py"]
-    session.run("python", "-m", "pytest", *tests, *session.posargs)
+    run_tests(session, "tests/exact/test_ray.py", "tests/test_ray_units.py", "tests/test_rllib.py")
+
+
+@nox.session
+def oldest(session: nox.Session) -> None:
+    """The lower bound of every dependency."""
+    bounds = [re.sub(">=", "==", requirement) for requirement in PROJECT["dependencies"]]
+    session.install(*DEV, *bounds)
+    session.install("--editable", ".", "--no-deps")
+    run_tests(session, *OWN_TESTS)
+
+
+@nox.session
+def newest(session: nox.Session) -> None:
+    """The newest of every dependency, pre-releases left out."""
+    session.install("--upgrade", "--upgrade-strategy", "eager", *DEV, "--editable", ".")
+    run_tests(session, *OWN_TESTS)

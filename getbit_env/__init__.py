@@ -1,8 +1,8 @@
 """The board game Get Bit! for research on multi-agent learning.
 
 `parallel_env` is the game as a PettingZoo `ParallelEnv`, `env` and `raw_env` the same as AEC environments. Importing the package
-registers them with PettingZoo as `getbit/GetBit-v0`, one seat of the game with Gymnasium under the same name, and all seats as
-`getbit/GetBitAllSeats-v0`, for `gymnasium.make_vec`.
+registers them with PettingZoo (from its version 1.27 on, which has a registry) as `getbit/GetBit-v0`, one seat of the game with
+Gymnasium under the same name, and all seats as `getbit/GetBitAllSeats-v0`, for `gymnasium.make_vec`.
 """
 
 import gymnasium
@@ -29,13 +29,14 @@ __all__ = [
 ]
 
 _SHARKS_ARE_WILD = "getbit/SharksAreWild-v0"  # the second game, which is imported when it is made
-for _kind, _registry, _id, _entry_point in (
-    ("parallel", pettingzoo.parallel_registry, ID, "getbit_env.get_bit.environment:parallel_env"),
-    ("aec", pettingzoo.aec_registry, ID, "getbit_env.get_bit.environment:env"),
-    ("aec", pettingzoo.aec_registry, _SHARKS_ARE_WILD, "getbit_env.sharks_are_wild.environment:env"),
-):
-    if _id not in _registry:
-        pettingzoo.register(_kind, _id, entry_point=_entry_point)
+if hasattr(pettingzoo, "register"):  # since PettingZoo 1.27
+    for _kind, _registry, _id, _entry_point in (
+        ("parallel", pettingzoo.parallel_registry, ID, "getbit_env.get_bit.environment:parallel_env"),
+        ("aec", pettingzoo.aec_registry, ID, "getbit_env.get_bit.environment:env"),
+        ("aec", pettingzoo.aec_registry, _SHARKS_ARE_WILD, "getbit_env.sharks_are_wild.environment:env"),
+    ):
+        if _id not in _registry:
+            pettingzoo.register(_kind, _id, entry_point=_entry_point)
 for _id in (ID, _SHARKS_ARE_WILD):
     if _id not in gymnasium.registry:  # one seat of the game, agents in the others
         gymnasium.register(

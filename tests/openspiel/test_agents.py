@@ -189,8 +189,8 @@ def test_our_agents_play_as_bots(agent: str, turn_based: bool) -> None:
 
 def test_what_is_no_policy_is_refused() -> None:
     game = game_of_variant("4p")
-    with pytest.raises(ValueError, match="agent monte_carlo has no probabilities and is not deterministic, so it is no policy"):
-        AgentPolicy(game, "monte_carlo")
+    with pytest.raises(ValueError, match="agent montecarlo has no probabilities and is not deterministic, so it is no policy"):
+        AgentPolicy(game, "montecarlo")
     with pytest.raises(TypeError, match="this needs a state of GetBitGame or of its turn-based form, not of kuhn_poker"):
         AgentPolicy(pyspiel.load_game("kuhn_poker"), "random")
 
