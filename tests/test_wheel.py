@@ -81,12 +81,7 @@ def test_what_pip_installs_is_the_package_alone_and_its_command_works_anywhere(t
     assert (work / "run" / "card.md").exists()
     assert "getbit train" in (work / "run" / "config.json").read_text(encoding="utf-8")
 
-    # The code of the pages. Kernels are compiled for the sources and not for their place, so those of the checkout serve here too.
-    for compiled in (ROOT / "getbit_env").rglob("*.nb[ci]"):
-        there = packages / compiled.relative_to(ROOT)
-        there.parent.mkdir(exist_ok=True)
-        if not there.exists():
-            shutil.copy(compiled, there)
+    # The code of the pages.
     (work / "given" / "runs").mkdir(parents=True)
     shutil.copytree(work / "run", work / "given" / "runs" / "first")
     shutil.copy(pages.__file__, work)
