@@ -241,12 +241,16 @@ def pufferlib_emulation(games: int = 64) -> Block:
     Its row stands for what a learner gets from PufferLib out of any PettingZoo environment: padded rows in one buffer.
     """
     import pufferlib.emulation
+    import pufferlib.pufferlib as parts  # the package of the core alone has its parts one level deeper
     import pufferlib.vector
 
     import getbit_env
 
-    def make(**given: Any) -> Any:
-        return pufferlib.emulation.PettingZooPufferEnv(env_creator=getbit_env.parallel_env, **given)
+    if not hasattr(pufferlib, "unroll_nested_dict"):  # its own vectorisation looks for it here
+        pufferlib.unroll_nested_dict = parts.unroll_nested_dict
+
+    def make(**given: Any) -> Any:  # with the statistics that its users keep: infos then come at ends of episodes alone
+        return pufferlib.emulation.PettingZooPufferEnv(parts.MultiagentEpisodeStats(getbit_env.parallel_env()), **given)
 
     env = pufferlib.vector.make(make, backend=pufferlib.vector.Serial, num_envs=games)
     env.reset()
