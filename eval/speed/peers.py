@@ -306,8 +306,8 @@ OURS = (BATCH, ALL_SEATS, SCALAR)  # with which peers are compared
 ROWS = ("EnvPool", "PufferLib", "Pgx")  # what names of peers that give observations of many games in a call begin with
 PEERS: dict[str, Callable[[], Block]] = {
     BATCH: our_engine,
-    ALL_SEATS: lambda: vector_steps("getbit/GetBitAllSeats-v0", 4 * 1024),
-    "getbit-env, VectorEnv of one seat": lambda: vector_steps("getbit/GetBit-v0", 1024, opponents="random"),
+    ALL_SEATS: lambda: vector_steps("getbit/GetBitAllSeats-v0", 4 * 2048),
+    "getbit-env, VectorEnv of one seat": lambda: vector_steps("getbit/GetBit-v0", 2048, opponents="random"),
     "getbit-env, VecEnv": our_vec_env,
     SCALAR: our_parallel_env,
     "OpenSpiel goofspiel, C++ roll-outs": openspiel_rollouts,
