@@ -498,9 +498,9 @@ WORKLOADS: dict[str, tuple[str, Callable[[], Block]]] = {
     "parallel_env, 4 players, action_space.sample(mask)": ("rounds/s", lambda: parallel_loop(sample=True)),
     "VectorEnv of one seat, 4 players, random opponents": (
         "agent-steps/s",
-        lambda: vector_steps("getbit/GetBit-v0", 1024, opponents="random"),
+        lambda: vector_steps("getbit/GetBit-v0", 2048, opponents="random"),
     ),
-    "VectorEnv of all seats, 4 players": ("agent-steps/s", lambda: vector_steps("getbit/GetBitAllSeats-v0", 4 * 1024)),
+    "VectorEnv of all seats, 4 players": ("agent-steps/s", lambda: vector_steps("getbit/GetBitAllSeats-v0", 4 * 2048)),
     "MonteCarlo, 4 players": ("playouts/s", lambda: monte_carlo(4)),
     "MonteCarlo, 4 players, its rules alone": ("playouts/s", lambda: monte_carlo(4, alone=True)),
     "MonteCarlo, 2 players": ("playouts/s", lambda: monte_carlo(2, games=4)),
