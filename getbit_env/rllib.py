@@ -33,6 +33,8 @@ from getbit_env.network import Layers
 
 OBSERVATIONS, MASK = "observations", "action_mask"  # the names that RLlib's own examples of masks use
 Seen = dict[str, NDArray[np.float32]]
+# Observations, rewards, terminated, truncated and infos, by agent.
+Stepped = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
 _LINEAR = re.compile(r"(?:encoder\.actor_encoder|pi)\..*\.(\d+)\.(weight|bias)")
 
 
@@ -89,9 +91,7 @@ class RLlibGameEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray's classes are un
         self.agents = self.env.agents
         return {agent: _boxes(observation) for agent, observation in observations.items()}, {}
 
-    def step(
-        self, action_dict: Mapping[str, int]
-    ) -> tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+    def step(self, action_dict: Mapping[str, int]) -> Stepped:
         """Play a round, or the action of the player to act; see `MultiAgentEnv.step`."""
         if self._in_turn:
             return self._take_turn(action_dict)
@@ -108,7 +108,7 @@ class RLlibGameEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray's classes are un
         """See `MultiAgentEnv.close`."""
         self.env.close()
 
-    def _take_turn(self, actions: Mapping[str, int]) -> Any:
+    def _take_turn(self, actions: Mapping[str, int]) -> Stepped:
         env = self.env
         before = list(env.agents)
         env.step(int(actions[env.agent_selection]))

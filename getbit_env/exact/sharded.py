@@ -592,7 +592,7 @@ def numbers_of(some: GroupPositions, numbers: NDArray[np.int64], positions: Posi
     observation, mask = some.see(numbers)
     viewer = (mask.min(axis=2) == 0).argmax(axis=1)  # a robot whose hand is not full shows any position but the first ones
     rows = np.arange(len(numbers))
-    alive: NDArray[np.bool_] = np.asarray(observation != 0).any(axis=2)
+    alive = observation.max(axis=2) > 0  # entries are 0 or more
     viewer = np.where(alive[rows, viewer], viewer, alive.argmax(axis=1))
     found, _ = positions.read(np.ascontiguousarray(observation[rows, viewer]))
     return found

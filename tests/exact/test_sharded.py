@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,13 @@ def test_agents_that_play_by_more_than_the_position_are_refused(tmp_path: Path) 
     whim.unpicklable = lambda: None  # type: ignore[attr-defined]
     with pytest.raises(ShardError, match="can't be pickled"):
         judge_in_shards(whim, variant, tmp_path / "others", part=64)
+
+
+def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(block, "cluster.md", "exec"), {"__name__": "cluster"})
+    assert "a best response gains 0.1768 on counter" in capsys.readouterr().out
 
 
 # --- groups ---------------------------------------------------------------------------------------------------------------
