@@ -24,10 +24,12 @@ from open_spiel.python.algorithms import (  # noqa: E402
     cfr,
     evaluate_bots,
     expected_game_score,
-    exploitability as nash_conv,
     external_sampling_mccfr,
     mcts,
     outcome_sampling_mccfr,
+)
+from open_spiel.python.algorithms import (  # noqa: E402
+    exploitability as nash_conv,
 )
 from open_spiel.python.bots.policy import PolicyBot  # noqa: E402
 
