@@ -28,7 +28,7 @@ FRAMEWORKS: dict[str, list[str]] = {
     "supersuit": ["supersuit==3.11.0", "stable-baselines3==2.9.2", "sb3-contrib==2.9.2"],
     "tianshou": ["tianshou==2.0.1"],
     "torchrl": ["torchrl==0.14.1"],
-    "agilerl": ["agilerl==2.58.0"],
+    "benchmarl": ["benchmarl==1.5.2", "torchrl==0.11.1"],
 }
 DEV = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "scipy>=1.14"]
 OWN_TESTS = ["tests/get_bit", "tests/sharks_are_wild", "tests/core", "tests/test_fixed_population.py", "tests/test_single_agent.py"]
@@ -60,7 +60,7 @@ def shimmy(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("framework", ["supersuit", "tianshou", "torchrl", "agilerl"])
+@nox.parametrize("framework", ["supersuit", "tianshou", "torchrl", "benchmarl"])
 def framework(session: nox.Session, framework: str) -> None:
     """The example of a framework trains to the win share that the page states."""
     install(session, *FRAMEWORKS[framework])

@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
         task=task, algorithm_config=algorithm, model_config=model, critic_model_config=model, seed=0, config=config
     )
     experiment.run()
+    policy = experiment.algorithm.get_policy_for_loss("agents")
 
     def learned(observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """Probabilities of the actions; the network plays all seats at once, so each row is shown to all of them."""
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
         mask = torch.from_numpy(action_mask != 0)[:, None].expand(-1, players, -1)
         rows = TensorDict({"agents": TensorDict({"observation": seen, "action_mask": mask}, (len(seen), players))}, (len(seen),))
         with torch.no_grad():
-            chances: NDArray[np.float64] = experiment.policy.get_dist(rows).probs[:, 0].double().numpy()
+            chances: NDArray[np.float64] = policy.get_dist(rows).probs[:, 0].double().numpy()
         return chances
 
     return against_random(learned, options)

@@ -40,7 +40,7 @@ FACES = {  # modules that say of one game what generic code says of all
     **{f"getbit_env.sb3.{game}": {game} for game in GAMES},
     "getbit_env.sb3": set(GAMES),
     "getbit_env.sb3.exact_gain": {"get_bit", "exact"},  # exact gains are of Get Bit!
-    **dict.fromkeys(("getbit_env.openspiel.game", "getbit_env.openspiel.agents"), {"get_bit"}),  # the game as one of OpenSpiel
+    **{f"getbit_env.openspiel.{module}": {"get_bit"} for module in ("game", "agents")},  # the game as one of OpenSpiel
     "getbit_env.__main__": {"commands"},
     **{f"getbit_env.terminal.{game}": {game} for game in GAMES},
 }

@@ -14,7 +14,7 @@ from getbit_env.agent_registry import check_agents
 from getbit_env.core.agent import Agent, SeatPlayer, name_of
 from getbit_env.core.messages import shown
 from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.get_bit.variants import ID, Variant
+from getbit_env.get_bit.variants import ID
 from getbit_env.openspiel.game import GetBitGame, GetBitState, game_of_variant
 from getbit_env.policies import as_agent
 
@@ -97,7 +97,7 @@ class OpenSpielAgent(SeatPlayer):
         rounds = rounds.reshape(len(observation), self._layout.history_rounds, self._layout.variant.robots, -1)
         for row in np.flatnonzero(lines.any(axis=(1, 2))):  # a row of zeros has nothing to choose
             cards = rounds[row, :, :, : self._layout.variant.cards]
-            state = self._plays[row].catch_up(self._layout.variant, lines[row], cards)
+            state = self._plays[row].catch_up(lines[row], cards)
             action = int(self._plays[row].bot.step(state))
             if not 0 <= action < action_mask.shape[1] or not action_mask[row, action]:
                 legal = np.flatnonzero(action_mask[row]).tolist()
@@ -119,11 +119,10 @@ class _Play:
         self._state, self._rounds = self.game.new_initial_state(), 0
         self.bot.restart_at(self._state)
 
-    def catch_up(self, variant: Variant, line: NDArray[np.float32], rounds: NDArray[np.float32]) -> Any:
+    def catch_up(self, line: NDArray[np.float32], rounds: NDArray[np.float32]) -> Any:
         """Play what has been played since the bot last chose.
 
         Args:
-            variant: of the game.
             line: `[R, R]`, for each robot its place in the starting line, one-hot.
             rounds: `[H, R, C]`, for each past round and robot its card, one-hot; zero for one that was out.
         """

@@ -663,6 +663,7 @@ def test_a_wrong_action_is_refused_at_once_in_the_aec_form_and_can_be_mended() -
     assert aec.agent_selection == "player_1"
 
 
+@pytest.mark.skipif(not hasattr(pettingzoo, "register"), reason="PettingZoo has a registry from 1.27 on")
 def test_registered_once_in_each_registry() -> None:
     importlib.reload(getbit_env)
     env = pettingzoo.make("parallel", ID, players=5)

@@ -28,7 +28,7 @@ from open_spiel.python.algorithms import (  # noqa: E402
     mcts,
     outcome_sampling_mccfr,
 )
-from open_spiel.python.algorithms import (
+from open_spiel.python.algorithms import (  # noqa: E402
     exploitability as nash_conv,
 )
 from open_spiel.python.bots.policy import PolicyBot  # noqa: E402

@@ -16,18 +16,24 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def play(env: Any) -> None:
-    """Play some random games."""
-    for seed in range(5):
+    """Play some random games.
+
+    Shimmy counts chance nodes against the limit of decisions, so it cuts off the longest games, undecided.
+    """
+    decided = 0
+    for seed in range(8):
         env.reset(seed=seed)
-        rng = np.random.default_rng(seed)
+        rng, cut_off = np.random.default_rng(seed), False
         for agent in env.agent_iter():
             seen, _, terminated, truncated, info = env.last()
             assert seen.shape == env.observation_space(agent).shape
-            over = terminated or truncated
+            over, cut_off = terminated or truncated, cut_off or truncated
             env.step(None if over else int(rng.choice(np.flatnonzero(info["action_mask"]))))
         returns = env.game_state.returns()
         assert sum(returns) == pytest.approx(0, abs=1e-6)
-        assert max(returns) == 1
+        assert cut_off or max(returns) == 1
+        decided += not cut_off
+    assert decided > 0
 
 
 @pytest.mark.parametrize("name", ["4p", "3p-memory"])
