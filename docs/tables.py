@@ -29,7 +29,8 @@ EXTRAS = {  # what each extra of pyproject.toml is for
     "movies": "replays as GIF and MP4",
     "ratings": "OpenSkill ratings of tournaments",
     "web": "the game in the browser, `getbit play`",
-    "openspiel": "alpha-Rank and votes of OpenSpiel in tournaments",
+    "ray": "exact results, tournaments and benchmarks on a cluster; RLlib",
+    "openspiel": "Get Bit! as a game of OpenSpiel; alpha-Rank and votes in tournaments",
 }
 FOR_WORK_ON_IT = {"dev", "docs"}  # extras of a checkout
 _TABLE = re.compile(r"(<!-- table: (?P<what>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
