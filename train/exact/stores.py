@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 def see_rows(graph: GameGraph) -> Rows:
     """What every role that has a choice sees in every position."""
-    chooses: NDArray[np.bool_] = graph.legal.any(axis=2)
+    chooses: NDArray[np.bool_] = np.logical_or.reduce(graph.legal, axis=2)
     parts = []
     for begin in range(0, graph.positions.count, POSITIONS_AT_ONCE):
         some = np.arange(begin, min(begin + POSITIONS_AT_ONCE, graph.positions.count))
