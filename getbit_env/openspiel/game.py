@@ -282,7 +282,8 @@ def game_of_variant(variant: Variant | str, line: str = "", **parameters: Any) -
     if unknown := parameters.keys() - PARAMETERS.keys():
         raise ValueError(f"{NAME} has no parameter {', '.join(map(shown, sorted(unknown)))}; it has {', '.join(PARAMETERS)}")
     name = choose_variant(variant).name
-    return pyspiel.load_game(NAME, {"variant": name, **({"line": line} if line else {}), **parameters})
+    game: GetBitGame = pyspiel.load_game(NAME, {"variant": name, **({"line": line} if line else {}), **parameters})
+    return game
 
 
 class GetBitState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no types
