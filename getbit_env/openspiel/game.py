@@ -144,9 +144,12 @@ class _Table:
         """A position as seen in another layout of the same game, with a history or without: `[P, layout.size]`."""
         with self._lock:
             if layout.history_rounds == 0:
-                return self._load(position).observe_as(layout)[0]
-            self._replay(position)
-            return self._historian.observe_as(layout)[0]
+                seen = self._load(position).observe_as(layout)
+            else:
+                self._replay(position)
+                seen = self._historian.observe_as(layout)
+        shown_to_each: NDArray[np.float32] = seen[0]
+        return shown_to_each
 
     def tell(self, position: _Position) -> NDArray[np.float32]:
         """All that each player has seen so far: `[P, history.size]`."""
