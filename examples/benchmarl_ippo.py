@@ -27,7 +27,7 @@ from getbit_env.fixed_population import fixed_population
 from getbit_env.match import MatchResult
 
 
-class GetBitTask(PettingZooClass):
+class GetBitTask(PettingZooClass):  # type: ignore[misc]  # BenchMARL is seen as untyped
     """The game as a task of BenchMARL; `config` holds the name of the variant."""
 
     def get_env_fun(self, num_envs: int, continuous_actions: bool, seed: int | None, device: Any) -> Callable[[], Any]:  # noqa: ARG002

@@ -8,6 +8,7 @@ decided; nothing is discounted, so its return is its last reward.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +28,7 @@ def network(inputs: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
 
 
-def chances_of(actor: nn.Module, seen: torch.Tensor, mask: torch.Tensor) -> Categorical:
+def chances_of(actor: nn.Module, seen: torch.Tensor, mask: torch.Tensor) -> Any:
     """The distribution over legal actions."""
     return Categorical(logits=actor(seen).masked_fill(mask == 0, -1e8))
 

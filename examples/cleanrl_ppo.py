@@ -7,6 +7,7 @@ algorithm: only numpy, torch and `SingleAgentBatch` stand behind it.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -33,7 +34,7 @@ class Policy(nn.Module):
         logits: torch.Tensor = self.actor(self.body(observation))
         return logits
 
-    def both(self, observation: torch.Tensor, mask: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
+    def both(self, observation: torch.Tensor, mask: torch.Tensor) -> tuple[Any, torch.Tensor]:
         """The distribution over legal actions, and the value `[B]`."""
         hidden = self.body(observation)
         logits = self.actor(hidden).masked_fill(mask == 0, -1e8)

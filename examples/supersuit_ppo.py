@@ -33,7 +33,8 @@ class Masked(VecEnvWrapper):
 
     def reset(self) -> Any:
         """Begin all games."""
-        seen, self._infos = self.venv.venv.reset(seed=self._seed)
+        within: Any = self.venv  # of SuperSuit, whose own reset takes a seed
+        seen, self._infos = within.venv.reset(seed=self._seed)
         self._seed = None
         return seen
 

@@ -8,6 +8,7 @@ is discounted and the return of a decision is the sum of its player's rewards.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from tensordict import TensorDict
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
         rows: list[TensorDict] = []
         for _ in range(GAMES):
             with torch.no_grad():
-                played = env.rollout(game.variant.most_rounds, playing)
+                played: Any = env.rollout(game.variant.most_rounds, playing)
             seats = played["agents"].select("observation", "action_mask", "action", "action_log_prob")
             seats["value_target"] = played["next", "agents", "reward"].sum(0, keepdim=True).expand(len(played), -1, -1).clone()
             rows.append(seats[played["agents", "info", "alive"] != 0])

@@ -136,7 +136,9 @@ class _Play:
                 self.bot.inform_actions(self._state, joint)
                 self._state.apply_actions(joint)
             else:
-                for player, legal in enumerate(simultaneous(self._state).position.legal):
+                position = simultaneous(self._state).position
+                assert position is not None
+                for player, legal in enumerate(position.legal):
                     if legal:
                         self._apply(player, joint[player])
             self._rounds += 1

@@ -144,9 +144,12 @@ class _Table:
         """A position as seen in another layout of the same game, with a history or without: `[P, layout.size]`."""
         with self._lock:
             if layout.history_rounds == 0:
-                return self._load(position).observe_as(layout)[0]
-            self._replay(position)
-            return self._historian.observe_as(layout)[0]
+                seen = self._load(position).observe_as(layout)
+            else:
+                self._replay(position)
+                seen = self._historian.observe_as(layout)
+        shown_to_each: NDArray[np.float32] = seen[0]
+        return shown_to_each
 
     def tell(self, position: _Position) -> NDArray[np.float32]:
         """All that each player has seen so far: `[P, history.size]`."""
@@ -282,7 +285,8 @@ def game_of_variant(variant: Variant | str, line: str = "", **parameters: Any) -
     if unknown := parameters.keys() - PARAMETERS.keys():
         raise ValueError(f"{NAME} has no parameter {', '.join(map(shown, sorted(unknown)))}; it has {', '.join(PARAMETERS)}")
     name = choose_variant(variant).name
-    return pyspiel.load_game(NAME, {"variant": name, **({"line": line} if line else {}), **parameters})
+    game: GetBitGame = pyspiel.load_game(NAME, {"variant": name, **({"line": line} if line else {}), **parameters})
+    return game
 
 
 class GetBitState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no types
