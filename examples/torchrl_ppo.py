@@ -61,14 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
     optimizer = torch.optim.Adam(loss.parameters(), 1e-3)
     decisions = 0
     while decisions < options.total_timesteps:
-        rows: list[TensorDict] = []
+        rows: list[Any] = []  # of TensorDicts
         for _ in range(GAMES):
             with torch.no_grad():
                 played: Any = env.rollout(game.variant.most_rounds, playing)
             seats = played["agents"].select("observation", "action_mask", "action", "action_log_prob")
             seats["value_target"] = played["next", "agents", "reward"].sum(0, keepdim=True).expand(len(played), -1, -1).clone()
             rows.append(seats[played["agents", "info", "alive"] != 0])
-        batch = torch.cat(rows)
+        batch: Any = torch.cat(rows)
         decisions += len(batch)
         with torch.no_grad():
             batch["advantage"] = batch["value_target"] - critic(batch.select("observation"))["state_value"]
