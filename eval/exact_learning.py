@@ -33,7 +33,7 @@ RECIPES: dict[str, Any] = {
     "exploitability descent": exploitability_descent,
 }
 WIDTHS = [64, 64]
-ITERATIONS, DECISIONS = 400, 4_000_000
+ITERATIONS, DECISIONS = 200, 2_000_000
 SEEDS = (0, 1, 2)
 FIGURES, PICTURE = Path("docs/exact_learning.json"), Path("docs/images/exact_learning.png")
 
@@ -58,7 +58,7 @@ def learn(variant: str, folder: Path, iterations: int, decisions: int, seeds: Se
         options = {"variant": variant, "total_timesteps": iterations, "eval_freq": 20}
         gains = [_gain(module, options, folder / f"{slug}-table")]
         for seed in seeds:
-            more = {"net_arch": WIDTHS, "seed": seed, "learning_rate": 3e-3, "n_batches": 16, "batch_size": 2048}
+            more = {"net_arch": WIDTHS, "seed": seed, "learning_rate": 3e-3, "n_batches": 8, "batch_size": 2048}
             gains.append(_gain(module, {**options, **more}, folder / f"{slug}-network-{seed}"))
         curve = _curve(folder / f"{slug}-table")
         found["recipes"][name] = {"table": gains[0], "network": gains[1:], "curve": curve}
