@@ -295,9 +295,20 @@ class Response:
         Args:
             legal: `[N, P, A]`, of the graph.
         """
-        reach = np.where(legal.any(axis=2), self.reach[:-1], 0)
-        others: NDArray[np.float64] = reach.sum(axis=1, keepdims=True) - reach
-        return others
+        return met_by_others(self.reach[:-1], legal)
+
+
+def met_by_others(reach: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How likely each role meets one of the others there, `[N, P]`.
+
+    Args:
+        reach: `[N, P]`, how likely each role is there; players who are out don't count.
+        legal: `[N, P, A]`, of the graph.
+    """
+    # Added up, not taken from the sum of all: a small reach beside a great one would be lost, and is divided by.
+    players = reach.shape[1]
+    others: NDArray[np.float64] = np.where(legal.any(axis=2), reach, 0) @ (1 - np.eye(players))
+    return others
 
 
 class GameGraph:

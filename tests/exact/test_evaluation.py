@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from getbit_env.exact.best_response import AgentError, exploitability
-from getbit_env.exact.evaluation import GameGraph, evaluate, gain_of
+from getbit_env.exact.evaluation import GameGraph, evaluate, gain_of, met_by_others
 from getbit_env.exact.positions import Positions
 from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.variants import parse_variant
@@ -192,3 +192,9 @@ def test_a_responder_is_met_where_its_answers_lead(graph):
         beside = (found.against[first, p] * policy[first, p]).sum()
         assert beside == pytest.approx((found.reach[first][:, among] * found.values[first][:, among]).sum(), abs=1e-12)
         assert met[first, p] == pytest.approx(found.reach[first][:, among].sum(), abs=1e-15)
+
+
+def test_a_small_reach_beside_a_great_one_is_not_lost():
+    legal = np.ones((1, 3, 2), bool)
+    legal[0, 2] = False
+    assert met_by_others(np.array([[1.0, 1e-30, 7.0]]), legal).tolist() == [[1e-30, 1.0, 1.0 + 1e-30]]

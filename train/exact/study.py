@@ -35,6 +35,7 @@ from getbit_env.core.files import write_whole
 from getbit_env.core.records import CsvRecord
 from getbit_env.core.spec import GameSpec
 from getbit_env.exact import GameGraph, Positions, StoredPolicy, gain_of
+from getbit_env.exact.evaluation import met_by_others
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import ID
 from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
@@ -168,9 +169,7 @@ class Learner(ABC):
         """
         if self._rows is None:
             return np.ones(policy.shape[:2])
-        by_others = self.graph.go_forward(policy)[1][:-1] * self.graph.legal.any(axis=2)
-        others: NDArray[np.float64] = by_others.sum(axis=1, keepdims=True) - by_others
-        return others
+        return met_by_others(self.graph.go_forward(policy)[1][:-1], self.graph.legal)
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps beside the stores."""
