@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+ELSEWHERE = ("docs/frameworks.md",)  # its code needs OpenSpiel, and is run by tests/openspiel/test_page.py where that is
 SMALLER = {"1_000_000": "32_768"}  # what a page trains for longer than a test can wait
 
 
@@ -45,7 +46,7 @@ def all_blocks(*, checkout: bool) -> dict[str, list[str]]:
             blocks = blocks[: last + 1]
         else:
             blocks = [block for block in blocks if not needs_checkout(block)]
-        if blocks:
+        if blocks and page.relative_to(ROOT).as_posix() not in ELSEWHERE:
             found[page.relative_to(ROOT).as_posix()] = blocks
     return found
 

@@ -169,6 +169,10 @@ class StoredPolicy(PositionAgent):
         name: what results call it.
     """
 
+    positions: Positions
+    chances: NDArray[np.float32]
+    name: str
+
     def __init__(self, positions: Positions, chances: NDArray[np.float32], name: str) -> None:
         """Make the agent.
 
