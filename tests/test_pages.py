@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from getbit_env.commands import COMMANDS, is_there, load
+from getbit_env.commands.training import RECIPES
 from tests import pages, release, verify_types
 
 ROOT = Path(__file__).parent.parent
@@ -122,6 +123,10 @@ def test_command_lines_of_pages_are_ones_that_there_are() -> None:
     for page in pages.pages():
         for words in commands_of(page):
             match words:
+                case ["getbit", "train", recipe, *arguments] if recipe in RECIPES:
+                    if recipe != "rllib_selfplay" or is_there("ray"):
+                        parser(f"train.{recipe}", f"getbit train {recipe}").parse_args(arguments)
+                        seen += 1
                 case ["getbit", name, *arguments] if name in COMMANDS:
                     if is_there(COMMANDS[name].module) and not any(re.search(r"[\[\]|]|\.\.\.|[*]", word) for word in arguments):
                         parser(COMMANDS[name].module, f"getbit {name}").parse_args(arguments)
