@@ -126,8 +126,9 @@ def draw(figures: dict[str, Any], path: Path) -> None:
         for name, recipe in found["recipes"].items():
             counts, gains = zip(*recipe["curve"], strict=True)
             axes.plot(counts, np.maximum(gains, study.LEAST_DRAWN), label=name if variant == next(iter(figures)) else None)
-        axes.axhline(found["random"], color="grey", linestyle=":", linewidth=1)
-        axes.axhline(float(np.median(found["ppo"])), color="black", linestyle="--", linewidth=1)
+        named = variant == next(iter(figures))
+        axes.axhline(found["random"], color="black", linestyle=":", label="uniform policy" if named else None)
+        axes.axhline(float(np.median(found["ppo"])), color="black", linestyle="--", label="train.ppo, network" if named else None)
         axes.set(title=variant, xlabel="iterations", yscale="log")
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("gain of a best response")

@@ -18,7 +18,7 @@ from getbit_env.core.choices import seed_or_none, whole_number
 from getbit_env.core.drawing import picture_array
 from getbit_env.core.environment import checked_max_cycles
 from getbit_env.core.messages import shown
-from getbit_env.core.spec import Dynamics, GameSpec, SequentialEngine, Variant
+from getbit_env.core.spec import Dynamics, Engine, GameSpec, SequentialEngine, Variant
 from getbit_env.core.streams import game_streams
 from getbit_env.game_registry import find_variant, game_of
 
@@ -69,7 +69,14 @@ class GameBatch:
         begun: `reset` was called.
     """
 
-    begun = False
+    game: GameSpec
+    variant: Variant
+    engine: Engine
+    sequential: bool
+    max_cycles: int | None
+    autoreset_mode: AutoresetMode
+    ended: NDArray[np.bool_]
+    begun: bool = False
 
     def __init__(
         self,

@@ -266,8 +266,8 @@ for found in pkgutil.walk_packages(getbit_env.__path__, "getbit_env."):
     if not found.name.endswith("__main__"):
         try:
             importlib.import_module(found.name)
-        except ModuleNotFoundError as error:  # of extras that the tests of every day don't have
-            if error.name not in ("pyspiel", "open_spiel", "ray"):
+        except ImportError as error:  # of extras that the tests of every day don't have
+            if (error.name or "").partition(".")[0] not in ("pyspiel", "open_spiel", "ray"):
                 raise
 import train.ppo
 from getbit_env.core.compiled import cache_files, compiled_functions
@@ -282,6 +282,7 @@ def test_after_the_warm_up_everything_is_compiled_and_it_says_where() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert re.search(r"^ready after \d+ s\n\d+ files, \d+\.\d MB, in \S+", done.stdout, re.MULTILINE)
-    left = subprocess.run([sys.executable, "-c", WITHOUT_FILES], cwd=ROOT, capture_output=True, text=True, check=True)
+    left = subprocess.run([sys.executable, "-c", WITHOUT_FILES], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert left.returncode == 0, left.stderr
     # what only `getbit bench` calls
     assert set(left.stdout.splitlines()) <= {"getbit_env.sharks_are_wild.bots.scripted choose_any"}

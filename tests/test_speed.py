@@ -39,7 +39,7 @@ def same(games: Any, others: Any) -> bool:
 
 
 def test_a_batch_draws_legal_cards_and_begins_the_same_games_again() -> None:
-    batch = workloads.GameBatch(parse_variant("5p"), 40, seed=3)
+    batch = workloads.RecurringGames(parse_variant("5p"), 40, seed=3)
     begun, played = copies(batch.engine.state), []
     for _ in range(20):
         state = batch.engine.state
@@ -64,8 +64,10 @@ def test_a_batch_draws_legal_cards_and_begins_the_same_games_again() -> None:
 def test_a_block_of_the_engine_plays_so_many_rounds(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     block = workloads.engine_steps("4p", 32, rounds=6, **options)
     played: list[int] = []
-    inner = workloads.GameBatch.play
-    monkeypatch.setattr(workloads.GameBatch, "play", lambda batch, cards: (inner(batch, cards), played.append(batch.engine.size)))
+    inner = workloads.RecurringGames.play
+    monkeypatch.setattr(
+        workloads.RecurringGames, "play", lambda batch, cards: (inner(batch, cards), played.append(batch.engine.size))
+    )
     assert block() == sum(played) == 6 * 32
     assert block() == 6 * 32
 
@@ -127,7 +129,7 @@ def test_the_rounds_recorded_of_a_solver_are_those_that_it_plays() -> None:
 
 
 def test_our_agent_steps_are_cards_of_robots_in_the_line() -> None:
-    batch = workloads.GameBatch(parse_variant("4p"), 64)
+    batch = workloads.RecurringGames(parse_variant("4p"), 64)
     steps = 0
     for _ in range(30):
         steps += int((batch.engine.state.limbs > 0).sum())

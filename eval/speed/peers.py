@@ -16,7 +16,7 @@ import numpy as np
 
 from getbit_env.get_bit.variants import parse_variant
 
-from .workloads import Block, GameBatch, vector_steps
+from .workloads import Block, RecurringGames, vector_steps
 
 PACKAGES = ("open_spiel", "rlcard", "envpool", "pufferlib-core", "pgx", "jax", "jaxlib")
 
@@ -37,7 +37,7 @@ def peer_versions() -> dict[str, str]:
 
 def our_engine(games: int = 4096, rounds: int = 50) -> Block:
     """The batch engine of Get Bit!, four players, cards drawn by the rules' own kernel; a step is a card of a robot in the line."""
-    batch = GameBatch(parse_variant("4p"), games)
+    batch = RecurringGames(parse_variant("4p"), games)
 
     def play(count: bool = False) -> int:
         batch.begin()

@@ -35,7 +35,7 @@ Block = Callable[[], int]
 # --- the batch engine --------------------------------------------------------------------------------------------------------
 
 
-class GameBatch:
+class RecurringGames:
     """A batch of games with an endless supply of uniform legal cards, from streams beside those of the games.
 
     Attributes:
@@ -82,7 +82,7 @@ def engine_steps(
         threads: each has an engine of its own with its part of the games; they meet at the end of the block.
         rounds: of every game in a block.
     """
-    batches = [GameBatch(parse_variant(variant), games // threads, seed) for seed in range(threads)]
+    batches = [RecurringGames(parse_variant(variant), games // threads, seed) for seed in range(threads)]
     given: list[list[NDArray[np.uint8]]] = [[] for _ in batches]
     for batch, cards in zip(batches, given, strict=True):
         for _ in range(0 if draw else rounds):
@@ -91,7 +91,7 @@ def engine_steps(
             batch.play(batch.cards)
     show = np.full(games // threads, Show.CHOOSING, np.uint8)
 
-    def play(batch: GameBatch, cards: list[NDArray[np.uint8]]) -> None:
+    def play(batch: RecurringGames, cards: list[NDArray[np.uint8]]) -> None:
         if not draw:
             batch.begin()
         for i in range(rounds):
@@ -284,7 +284,7 @@ def rules_alone(variant: Variant, recorded: Recorded, count: int) -> tuple[Block
 
 def midgame(variant: Variant, games: int, rounds: int = 40) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     """What the players who have a choice see, `[B, D]`, and may do, `[B, A]`, somewhere in random games that follow each other."""
-    batch = GameBatch(variant, games)
+    batch = RecurringGames(variant, games)
     for _ in range(rounds):
         batch.draw()
         batch.play(batch.cards)

@@ -10,9 +10,11 @@ import argparse
 import importlib.util
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,9 +139,10 @@ def play_batches(game: GameSpec) -> None:
 
 def solve_tiny_games() -> None:
     """Everything of `exact` in games with a handful of positions."""
-    from getbit_env.exact import Equilibrium, Positions, exploitability, exploiting_line
+    from getbit_env.exact import Equilibrium, GameGraph, Positions, exploitability, exploiting_line
     from getbit_env.exact.agents import BestResponse
     from getbit_env.exact.many_players import solve_many_players
+    from getbit_env.exact.sharded import judge_in_shards
     from getbit_env.exact.two_players import solve_two_players
 
     for solution in (
@@ -154,6 +157,10 @@ def solve_tiny_games() -> None:
         response = BestResponse(positions, result.answer, "counter")
         play_match([response, *["random"] * (variant.players - 1)], variant, starts=4, seed=0)
         play_match([Equilibrium(solution), *["random"] * (variant.players - 1)], variant, starts=4, seed=0)
+        graph = GameGraph(positions)
+        graph.respond(graph.uniform_policy())
+        with tempfile.TemporaryDirectory() as folder:
+            judge_in_shards(agent, variant, Path(folder), name="counter")
 
 
 def train_a_little() -> None:

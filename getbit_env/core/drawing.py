@@ -120,7 +120,7 @@ def import_pygame() -> Any:
     try:
         import pygame
     except ImportError as error:
-        raise ImportError('drawing needs pygame: pip install "getbit-env[render]"') from error
+        raise ImportError('drawing needs pygame: pip install "getbit-env[render]"', name=error.name) from error
     return pygame
 
 

@@ -93,7 +93,29 @@ class PositionAgent(SeatPlayer):
         return probabilities
 
 
-class BestResponse(PositionAgent):
+class StoredAgent(PositionAgent):
+    """Plays one variant, by what a file holds.
+
+    Attributes:
+        positions: of the variant that it plays.
+        name: what results call it.
+    """
+
+    positions: Positions
+    name: str
+    refusal: ClassVar[str]  # of other variants, before the name of its own
+
+    def __init__(self, positions: Positions, name: str) -> None:
+        self.positions, self.name = positions, name
+
+    def positions_of(self, variant: Variant) -> Positions:
+        """See `PositionAgent`."""
+        if variant != self.positions.variant:
+            raise ValueError(f"{self.refusal} {self.positions.variant}, not {variant}")
+        return self.positions
+
+
+class BestResponse(StoredAgent):
     """Plays a best response to the agent that it was computed against.
 
     Attributes:
@@ -112,24 +134,17 @@ class BestResponse(PositionAgent):
         True
     """
 
-    positions: Positions
+    refusal = "this best response plays"
     answer: NDArray[np.uint8]
     against: str
-    name: str
     deterministic = True
 
     def __init__(self, positions: Positions, answer: NDArray[np.uint8], against: str) -> None:
-        self.positions, self.answer, self.against = positions, answer, against
-        self.name = f"best response to {against}"
+        super().__init__(positions, f"best response to {against}")
+        self.answer, self.against = answer, against
 
     def __repr__(self) -> str:
         return f"<BestResponse to {self.against} in {self.positions.variant}>"
-
-    def positions_of(self, variant: Variant) -> Positions:
-        """See `PositionAgent`."""
-        if variant != self.positions.variant:
-            raise ValueError(f"this best response plays {self.positions.variant}, not {variant}")
-        return self.positions
 
     def policy(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `PositionAgent`."""
@@ -160,7 +175,7 @@ class BestResponse(PositionAgent):
             return cls(positions, answer, stored.text("against"))
 
 
-class StoredPolicy(PositionAgent):
+class StoredPolicy(StoredAgent):
     """Plays a policy that was computed for every position.
 
     Attributes:
@@ -169,9 +184,8 @@ class StoredPolicy(PositionAgent):
         name: what results call it.
     """
 
-    positions: Positions
+    refusal = "this policy is of"
     chances: NDArray[np.float32]
-    name: str
 
     def __init__(self, positions: Positions, chances: NDArray[np.float32], name: str) -> None:
         """Make the agent.
@@ -184,16 +198,11 @@ class StoredPolicy(PositionAgent):
             raise ValueError(f"a policy of {positions.variant} is float32 {wanted}, not {chances.dtype} {chances.shape}")
         if reason := _no_policy(chances):
             raise ValueError(reason)
-        self.positions, self.chances, self.name = positions, chances, name
+        super().__init__(positions, name)
+        self.chances = chances
 
     def __repr__(self) -> str:
         return f"<StoredPolicy {self.name} of {self.positions.variant}>"
-
-    def positions_of(self, variant: Variant) -> Positions:
-        """See `PositionAgent`."""
-        if variant != self.positions.variant:
-            raise ValueError(f"this policy is of {self.positions.variant}, not {variant}")
-        return self.positions
 
     def policy(self, numbers: NDArray[np.int64], roles: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `PositionAgent`."""

@@ -226,7 +226,8 @@ def _meet_responder(
 ) -> None:
     """Add to `reach`, `[N + 1, P]`, and `against`, `[N, P, A]`, of what follows from the positions `first:last`.
 
-    All play by `policy` but the responder, who plays `answer`, `[N, P]`, and has `values`, `[N + 1, P]`, by it.
+    One player, the responder, plays the actions `answer`, `[N, P]`, which bring it `values`, `[N + 1, P]`. The other players draw
+    theirs from `policy`.
     """
     players, mask = choices.number.shape[0], np.uint32((1 << _ROLE_BITS) - 1)
     each = edges.hand.shape[1] // players
@@ -476,7 +477,7 @@ class GameGraph:
         """What a best response gets against a policy, and which actions let it: the pass for algorithms that learn from that.
 
         Args:
-            policy: `[N, P, A]` float64, contiguous, that all players but one play. That one, the responder, has each seat in turn.
+            policy: `[N, P, A]` float64, contiguous: of all but the responder, who plays a best response in each seat in turn.
         """
         positions, players = self.positions, self.positions.variant.players
         values, action_values = self.go_back(policy, responds=True)

@@ -31,9 +31,7 @@ from numpy.typing import NDArray
 
 from getbit_env.core.action_sets import size_of
 from getbit_env.core.compiled import kernel
-from getbit_env.core.layouts import Show
-from getbit_env.exact.positions import AT_ONCE, Expansion
-from getbit_env.get_bit.observations import Layout, new_observation_workspace, new_record, observe
+from getbit_env.exact.positions import AT_ONCE, Expansion, list_joint_choices, see_games
 from getbit_env.get_bit.rules import Games, Rules, new_games, new_outcome, new_scratch, play_round
 from getbit_env.get_bit.variants import Variant
 
@@ -320,29 +318,10 @@ def expand_codes(step: Step, codes: NDArray[np.int64], by_number: bool, expansio
         expansion: filled in; joint choices are in the order of `positions.expand`.
     """
     games = expansion.games
-    robots = games.place.shape[0]
     for k in range(codes.shape[0]):
         _set_position(step, codes[k], games, 0, 1)
-        joint = 1
-        for r in range(robots):
-            hand, n = np.int64(games.hand[r, 0]), 0
-            expansion.options[k, r, 0] = 0
-            while hand:
-                expansion.options[k, r, n] = hand & -hand
-                hand &= hand - 1
-                n += 1
-            expansion.choices[k, r] = max(n, 1)
-            joint *= expansion.choices[k, r]
-        expansion.joint[k] = joint
+        joint = list_joint_choices(expansion, k)
         _set_position(step, codes[k], games, 0, joint)
-        run = joint
-        for r in range(robots):
-            cards = expansion.cards[r]
-            outer = run
-            run //= expansion.choices[k, r]
-            for begin in range(0, joint, outer):
-                for i in range(expansion.choices[k, r]):
-                    cards[begin + i * run : begin + (i + 1) * run] = expansion.options[k, r, i]
         play_round(
             step.rules, games, expansion.cards, expansion.pays, np.float32(0), expansion.scratch, expansion.outcome, 0, joint
         )
@@ -372,6 +351,10 @@ class GroupPositions:
         codes: `[N]` of the positions.
     """
 
+    variant: Variant
+    step: Step
+    codes: NDArray[np.int64]
+
     def __init__(self, variant: Variant, step: Step, codes: NDArray[np.int64]) -> None:
         self.variant, self.step, self.codes = variant, step, codes
 
@@ -388,9 +371,4 @@ class GroupPositions:
 
     def see(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """What the player of each role observes, and what it may play; see `Positions.see`."""
-        layout, count = Layout(self.variant), len(numbers)
-        observation = np.empty((count, self.variant.players, layout.size), np.float32)
-        mask = np.empty((count, self.variant.players, self.variant.actions), np.int8)
-        show, record, work = np.full(count, Show.CHOOSING, np.uint8), new_record(layout, count), new_observation_workspace(layout)
-        observe(layout.view, self.variant.last_line, self.games(numbers), record, show, work, observation, mask, 0, count)
-        return observation, mask
+        return see_games(self.variant, self.games(numbers))

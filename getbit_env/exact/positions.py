@@ -204,38 +204,48 @@ def _read_codes(index: Index, expansion: Expansion, k: int) -> None:
 
 
 @kernel
+def list_joint_choices(expansion: Expansion, k: int) -> int:
+    """Lay out the joint choices of position `k` of an expansion, which its first game is set to; returns how many there are.
+
+    Joint choices are numbered with the choice of robot 0 as the slowest digit, so that of two own robots the one nearer the
+    front comes first, as in actions; each robot's choices are its cards in ascending order.
+    """
+    robots = expansion.games.place.shape[0]
+    joint = 1
+    for r in range(robots):
+        hand, n = np.int64(expansion.games.hand[r, 0]), 0
+        expansion.options[k, r, 0] = 0
+        while hand:
+            expansion.options[k, r, n] = hand & -hand
+            hand &= hand - 1
+            n += 1
+        expansion.choices[k, r] = max(n, 1)
+        joint *= expansion.choices[k, r]
+    expansion.joint[k] = joint
+    run = joint
+    for r in range(robots):
+        cards = expansion.cards[r]
+        outer = run
+        run //= expansion.choices[k, r]
+        for begin in range(0, joint, outer):
+            for i in range(expansion.choices[k, r]):
+                cards[begin + i * run : begin + (i + 1) * run] = expansion.options[k, r, i]
+    return int(joint)
+
+
+@kernel
 def _expand(index: Index, codes: NDArray[np.int64], numbered: bool, expansion: Expansion) -> None:
     """Play every joint choice of at most `AT_ONCE` positions; `expansion` then holds what they lead to, as codes or as numbers.
 
-    Joint choices are numbered with the choice of robot 0 as the slowest digit, so that of two own robots the one nearer the
-    front comes first, as in actions; each robot's choices are its cards in ascending order. What is done with the result is
-    left to other kernels: the rules are long to compile, and everything that calls them is compiled with them.
+    What is done with the result is left to other kernels: the rules are long to compile, and everything that calls them is
+    compiled with them.
     """
     games = expansion.games
-    robots = games.place.shape[0]
     end = index.counts[index.counts.shape[0] - 1] if numbered else 0
     for k in range(codes.shape[0]):
         set_position(index, codes[k], games, 0, 1)
-        joint = 1
-        for r in range(robots):
-            hand, n = np.int64(games.hand[r, 0]), 0
-            expansion.options[k, r, 0] = 0
-            while hand:
-                expansion.options[k, r, n] = hand & -hand
-                hand &= hand - 1
-                n += 1
-            expansion.choices[k, r] = max(n, 1)
-            joint *= expansion.choices[k, r]
-        expansion.joint[k] = joint
+        joint = list_joint_choices(expansion, k)
         set_position(index, codes[k], games, 0, joint)
-        run = joint
-        for r in range(robots):
-            cards = expansion.cards[r]
-            outer = run
-            run //= expansion.choices[k, r]
-            for begin in range(0, joint, outer):
-                for i in range(expansion.choices[k, r]):
-                    cards[begin + i * run : begin + (i + 1) * run] = expansion.options[k, r, i]
         play_round(
             index.rules, games, expansion.cards, expansion.pays, np.float32(0), expansion.scratch, expansion.outcome, 0, joint
         )
@@ -476,21 +486,23 @@ class Positions:
 
     def see(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """What the player of each role observes, and what it may play: `[G, P, D]` and `[G, P, A]`; zero and ones if it is out."""
-        layout, games = Layout(self.variant), self.games(numbers)
-        size = (len(numbers), self.variant.players)
-        observation = np.empty((*size, layout.size), np.float32)
-        mask = np.empty((*size, self.variant.actions), np.int8)
-        show = np.full(len(numbers), Show.CHOOSING, np.uint8)
-        record = new_record(layout, len(numbers))
-        work = new_observation_workspace(layout)
-        observe(layout.view, self.variant.last_line, games, record, show, work, observation, mask, 0, len(numbers))
-        return observation, mask
+        return see_games(self.variant, self.games(numbers))
 
     def read(self, observation: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The number of the position that each observation shows, and the viewer's role in it, `[B]` each; -1 for none."""
         numbers, roles = np.empty(len(observation), np.int64), np.empty(len(observation), np.int64)
         read_observations(self.index, Layout(self.variant).view, observation, numbers, roles)
         return numbers, roles
+
+
+def see_games(variant: Variant, games: Games) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """`Positions.see` of games whose players are numbered by role."""
+    layout, count = Layout(variant), games.place.shape[1]
+    observation = np.empty((count, variant.players, layout.size), np.float32)
+    mask = np.empty((count, variant.players, variant.actions), np.int8)
+    show, record, work = np.full(count, Show.CHOOSING, np.uint8), new_record(layout, count), new_observation_workspace(layout)
+    observe(layout.view, variant.last_line, games, record, show, work, observation, mask, 0, count)
+    return observation, mask
 
 
 def check_numbered(variant: Variant) -> None:

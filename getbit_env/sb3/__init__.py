@@ -4,7 +4,8 @@ try:
     import sb3_contrib  # noqa: F401 - only to say what is missing
     import stable_baselines3  # noqa: F401
 except ImportError as _missing:
-    raise ImportError('getbit_env.sb3 needs Stable-Baselines3 and sb3-contrib: pip install "getbit-env[sb3]"') from _missing
+    _message = 'getbit_env.sb3 needs Stable-Baselines3 and sb3-contrib: pip install "getbit-env[sb3]"'
+    raise ImportError(_message, name=_missing.name) from _missing
 
 from getbit_env.sb3.callbacks import OpponentPool, Past, PastSampling
 from getbit_env.sb3.evaluation import BenchmarkScore, Evaluation, Figure, WinRate

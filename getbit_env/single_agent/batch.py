@@ -128,6 +128,7 @@ class SingleAgentBatch(GameBatch):
     group: NDArray[np.int64]
     observation: NDArray[np.float32]
     action_mask: NDArray[np.int8]
+    ended: NDArray[np.bool_]
 
     def __init__(
         self,

@@ -38,6 +38,8 @@ class AllSeatsVectorEnv(GamesVectorEnv):
         players: rows of a game.
     """
 
+    players: int
+
     def __init__(
         self,
         game: str,

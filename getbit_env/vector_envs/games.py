@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from getbit_env.core.choices import IllegalAction, choice, reset_options
 from getbit_env.core.messages import shown
 from getbit_env.core.sampling import sample_legal
-from getbit_env.core.spec import Variant
+from getbit_env.core.spec import Layout, Variant
 from getbit_env.core.streams import RowStreams
 from getbit_env.game_batch import RENDER_FPS, GameBatch, checked_render_mode, checked_seeds
 from getbit_env.game_registry import find_game
@@ -60,6 +60,14 @@ class GamesVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray
         layout: what the entries of an observation mean.
     """
 
+    batch: GameBatch
+    layout: Layout
+    render_mode: str | None
+    num_envs: int
+    single_observation_space: spaces.Space[Any]
+    observation_space: spaces.Space[Any]
+    single_action_space: spaces.Discrete
+    action_space: spaces.Space[Any]
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": RENDER_FPS}  # noqa: RUF012 - Gymnasium's own
 
     def __init__(self, batch: GameBatch, rows: int, *, refuses_illegal: bool, copy: bool, render_mode: str | None) -> None:

@@ -80,7 +80,7 @@ class SingleAgentVectorEnv(GamesVectorEnv):
         """Change the opponents of all games; games that are going on are finished by those that began them.
 
         Returns:
-            A number, by which `batch.group` tells who plays which game.
+            The number of these opponents: `batch.group` holds it for the games that they play.
         """
         return self.batch.set_opponents(opponents)
 
