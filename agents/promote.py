@@ -27,6 +27,8 @@ from getbit_env.network import POLICY_FILE, NetworkAgent, load_network
 
 ROOT = Path(__file__).parent
 MOST_BYTES = 1_000_000
+# What a run of each kind of recipe leaves: its record, with seconds in the last row, and the picture of it.
+PLAYED, EXACT = ("metrics.csv", "learning.png"), ("curve.csv", "curve.png")
 
 
 def exact(agent: NetworkAgent) -> str:
@@ -42,7 +44,9 @@ def exact(agent: NetworkAgent) -> str:
     )
 
 
-def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about: dict[str, str], size: int) -> str:
+def card(
+    agent: NetworkAgent, results: dict[str, MatchResult], known: str, about: dict[str, str], size: int, *, exact_run: bool
+) -> str:
     """The page of an agent.
 
     Args:
@@ -51,15 +55,18 @@ def card(agent: NetworkAgent, results: dict[str, MatchResult], known: str, about
         known: a sentence on its exploitability.
         about: of the run, from its `config.json`.
         size: of the weights in bytes.
+        exact_run: a recipe of `train.exact` trained it.
     """
     players = agent.variant.players
     widths = " x ".join(str(len(bias)) for _, bias in agent.layers[:-1])
     some = next(iter(results.values()))
+    count = f"{int(agent.about['timesteps']):,}"
+    learned = f"{count} iterations over all positions" if exact_run else f"{count} decisions of self-play"
     lines = [
         f"# {agent.name}",
         "",
-        f"Plays {agent.variant} from {agent.options}; tanh layers of {widths}, {size / 1024:.0f} KiB; after "
-        f"{int(agent.about['timesteps']):,} decisions of self-play. `getbit_env.load_agent({agent.name!r})`",
+        f"Plays {agent.variant} from {agent.options}; {agent.activation} layers of {widths}, {size / 1024:.0f} KiB; after "
+        f"{learned}. `getbit_env.load_agent({agent.name!r})`",
         "",
         f"One seat against {players - 1} of a kind, in every rotation of the seats; wins with 95 % intervals over starts; "
         f"the equal share is {1 / players:.3f}. {some.starts} starts against each.",
@@ -93,8 +100,11 @@ def promote(run: Path, name: str, starts: int) -> Path:
     Raises:
         ValueError: the run is not finished, the name is taken or no name, or the weights are too large.
     """
-    if not (run / "card.md").exists():
-        raise ValueError(f"{run} is no finished run: it has no card.md")
+    exact_run = (run / EXACT[1]).exists()  # drawn at its end
+    if not (exact_run or (run / "card.md").exists()):
+        raise ValueError(f"{run} is no finished run: it has neither card.md nor {EXACT[1]}")
+    if not (run / POLICY_FILE).exists():
+        raise ValueError(f"{run} has no {POLICY_FILE}: agents that ship are networks")
     if name in AGENTS.keys() - set(shipped_agents()) or not name.isidentifier():
         raise ValueError(f"{name!r} can't be the name of a trained agent: it is no identifier, or the name of another agent")
     size = (run / POLICY_FILE).stat().st_size
@@ -108,14 +118,15 @@ def promote(run: Path, name: str, starts: int) -> Path:
         results[bot] = play_match([agent, *[bot] * others], agent.variant, starts=starts, seed=config["config"]["seed"] + 2)
     folder = ROOT / name
     folder.mkdir(exist_ok=True)
-    for file in (POLICY_FILE, "learning.png", "config.json"):
-        shutil.copy(run / file, folder / file)
-    with (run / "metrics.csv").open() as metrics:
-        seconds = float(list(csv.DictReader(metrics))[-1]["seconds"])
+    record, picture = EXACT if exact_run else PLAYED
+    for file, copy in ((POLICY_FILE, POLICY_FILE), (picture, "learning.png"), ("config.json", "config.json")):
+        shutil.copy(run / file, folder / copy)
+    with (run / record).open() as rows:
+        seconds = float(list(csv.DictReader(rows))[-1]["seconds"])
     about = {**config["about"], "seed": str(config["config"]["seed"]), "took": f"{seconds / 60:.0f} minutes"}
     (folder / POLICY_FILE).chmod(0o644)
     known = exact(agent) if game_of(agent.variant).id == ID else "Exact exploitability is for Get Bit! alone."
-    write_text(folder / "card.md", card(agent, results, known, about, size))
+    write_text(folder / "card.md", card(agent, results, known, about, size, exact_run=exact_run))
     return folder
 
 

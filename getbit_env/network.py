@@ -6,6 +6,7 @@ import json
 import struct
 from collections.abc import Mapping
 from dataclasses import asdict
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from getbit_env.core.agent import SeatPlayer
-from getbit_env.core.choices import options_from
+from getbit_env.core.choices import choice, options_from
 from getbit_env.core.files import write_whole
 from getbit_env.core.sampling import sample
 from getbit_env.core.spec import Layout, Variant
@@ -23,20 +24,27 @@ from getbit_env.core.streams import game_streams
 from getbit_env.game_registry import find_variant, game_of
 
 POLICY_FILE = "policy.safetensors"
-ACTIVATION = "tanh"
 LARGEST_WEIGHT = 1e30  # sums of larger ones can overflow, and a policy of NaN plays nothing
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
+class Activation(StrEnum):
+    """What stands between two layers."""
+
+    TANH = "tanh"
+    RELU = "relu"
+
+
 class NetworkAgent(SeatPlayer):
-    """A feed-forward policy: tanh layers, then a softmax over the legal actions. Memoryless, so it has `probabilities`.
+    """A feed-forward policy: layers, then a softmax over the legal actions. Memoryless, so it has `probabilities`.
 
     Attributes:
         name: what results call it.
         variant: the game that it was trained for.
         options: of the observations that it reads.
         layers: `[(weight [out, in], bias [out]), ...]` float32.
+        activation: what stands between them.
         about: what its file says of where it comes from.
     """
 
@@ -45,6 +53,7 @@ class NetworkAgent(SeatPlayer):
     options: Any
     game: str
     layers: Layers
+    activation: Activation
     about: dict[str, str]
 
     def __init__(
@@ -53,6 +62,7 @@ class NetworkAgent(SeatPlayer):
         variant: Variant,
         options: Any = None,
         *,
+        activation: str = "tanh",
         name: str = "network",
         about: dict[str, str] | None = None,
     ) -> None:
@@ -60,9 +70,10 @@ class NetworkAgent(SeatPlayer):
 
         Raises:
             ValueError: the layers don't fit each other, or the observation and the actions of the variant; or weights are not
-                float32, or NaN, or infinite; or the options are those of another game.
+                float32, or NaN, or infinite; or the options are those of another game; or there is no such activation.
         """
         game = game_of(variant)
+        self.activation = choice(Activation, "activation", activation)
         _check_layers(layers)
         if options is not None and not isinstance(options, game.options):
             raise ValueError(f"observations of {variant} have the options {game.options()}, not {options!r}")
@@ -106,7 +117,10 @@ class NetworkAgent(SeatPlayer):
         for weight, bias in self._transposed[:-1]:
             x = x @ weight
             x += bias
-            np.tanh(x, out=x)
+            if self.activation == Activation.TANH:
+                np.tanh(x, out=x)
+            else:
+                np.maximum(x, 0, out=x)
         weight, bias = self._transposed[-1]
         return x @ weight + bias
 
@@ -174,7 +188,7 @@ def save_network(path: Path, agent: NetworkAgent) -> None:
         "env": game_of(agent.variant).id,
         "variant": agent.variant.name,
         "options": json.dumps(asdict(agent.options)),
-        "activation": ACTIVATION,
+        "activation": agent.activation.value,
     }
     content = _safetensors(tensors, about)
     write_whole(path, lambda part: part.write_bytes(content))
@@ -233,8 +247,6 @@ def _agent(about: dict[str, str], layers: Layers, name: str) -> NetworkAgent:
     game = game_of(variant)
     if about["env"] != game.id:
         raise ValueError(f"it was trained in {about['env']}, this is {game.id}")
-    if about["activation"] != ACTIVATION:
-        raise ValueError(f"its activation is {about['activation']}, not {ACTIVATION}")
     try:
         given = json.loads(about["options"])
         if not isinstance(given, dict):
@@ -242,7 +254,7 @@ def _agent(about: dict[str, str], layers: Layers, name: str) -> NetworkAgent:
         options = options_from(game.options, given)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"its options are none of an observation of {game}: {error}") from error
-    return NetworkAgent(layers, variant, options, name=name, about=about)
+    return NetworkAgent(layers, variant, options, activation=about["activation"], name=name, about=about)
 
 
 def _cut(text: str) -> str:

@@ -18,7 +18,8 @@ from getbit_env.get_bit.variants import parse_variant
 from getbit_env.match import play_match
 from train import run
 from train.exact import cfr_plus, exploitability_descent, mirror_descent, policy_gradient, study
-from train.exact.stores import Network, Table, centred, see_rows, softmax
+from train.exact.optimizer import MuonAndAdam
+from train.exact.stores import Descent, Network, Table, centred, see_rows, softmax
 
 RECIPES: dict[str, Any] = {
     "cfr_plus": cfr_plus,
@@ -133,7 +134,8 @@ def test_a_table_keeps_and_a_network_approaches_what_is_written(graph: GameGraph
     options = dataclasses.replace(cfr_plus.RECIPE.config(**QUICK), net_arch=[64], n_batches=200, batch_size=512)
     for of_policy in (True, False):
         network = Network(graph, see_rows(graph), options, of_policy=of_policy)
-        network.optimizer = torch.optim.Adam(network.layers.parameters(), 3e-3)
+        network.optimizer = MuonAndAdam([network.layers])
+        network.optimizer.set_rates(3e-3, 0.03)
         errors = []
         for _ in range(2):
             found = network.read()
@@ -144,6 +146,50 @@ def test_a_table_keeps_and_a_network_approaches_what_is_written(graph: GameGraph
             )
             network.write(wanted, met, rng)
         assert errors[1] < 0.75 * errors[0]
+
+
+def test_a_network_descends_to_what_a_table_goes_to(graph: GameGraph) -> None:
+    rng = np.random.default_rng(0)
+    logits, cost = (centred(rng.normal(size=graph.legal.shape), graph.legal) for _ in range(2))
+    target = Descent(logits, cost, step=2.0, strength=0.1)
+    met = np.ones(logits.shape[:2])
+    table = Table(graph)
+    table.descend(target, met, rng)
+    wanted = softmax(table.read(), graph.legal)
+
+    def costs(policy: np.ndarray) -> float:
+        """What a table minimises, over all roles."""
+        log = np.log(np.maximum(policy, 1e-300))
+        each = policy * (
+            cost + target.strength * log + (log - np.log(np.maximum(softmax(logits, graph.legal), 1e-300))) / target.step
+        )
+        return float(each.sum())
+
+    astray = softmax(table.read() + centred(rng.normal(size=graph.legal.shape), graph.legal) / 10, graph.legal)
+    assert costs(wanted) < costs(astray)
+    options = dataclasses.replace(cfr_plus.RECIPE.config(**QUICK), net_arch=[64], n_batches=200, batch_size=512)
+    network = Network(graph, see_rows(graph), options, of_policy=True)
+    network.optimizer = MuonAndAdam([network.layers])
+    network.optimizer.set_rates(3e-3, 0.03)
+    far = []
+    for _ in range(3):
+        far.append(np.abs(softmax(network.read(), graph.legal) - wanted).mean())
+        network.descend(target, met, rng)
+    assert far[2] < far[1] < 0.75 * far[0]
+
+
+def test_muon_makes_orthogonal_steps_and_leaves_the_last_layer_to_adam() -> None:
+    torch.manual_seed(0)
+    layers = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.ReLU(), torch.nn.Linear(4, 3))
+    before = [weight.detach().clone() for weight in layers.parameters()]
+    optimizer = MuonAndAdam([layers])
+    optimizer.set_rates(0.01, 0.1)
+    layers(torch.randn(50, 6)).square().sum().backward()
+    optimizer.step()
+    steps = [(weight.detach() - old) for weight, old in zip(layers.parameters(), before, strict=True)]
+    assert torch.linalg.svdvals(steps[0]) / 0.1 == pytest.approx(np.ones(4), abs=0.35)
+    for step in steps[1:]:  # the first step of Adam goes as far as its rate
+        assert step.abs().max().item() == pytest.approx(0.01, rel=1e-3)
 
 
 def test_rows_show_what_positions_show(graph: GameGraph) -> None:

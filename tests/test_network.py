@@ -175,7 +175,7 @@ def tensor(name: str, value: np.ndarray | None) -> Callable[[dict[str, np.ndarra
         (metadata(variant="x" * 10**6), "no variant"),
         (metadata(variant="sharks-2p-level2"), "it was trained in getbit/GetBit-v0, this is getbit/SharksAreWild-v0"),
         (metadata(env="getbit/GetBit-v9" * 10**5), "it was trained in getbit/GetBit-v9"),
-        (metadata(activation="relu"), "its activation is relu, not tanh"),
+        (metadata(activation="gelu"), "activation is one of 'tanh', 'relu', not 'gelu'"),
         (tensor("1.bias", None), "it lacks 1.bias"),
         (tensor("0.weight", None), "it lacks 0.weight"),
         (tensor("2.bias", np.zeros(5, np.float32)), "it lacks 2.weight"),

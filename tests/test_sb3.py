@@ -25,7 +25,7 @@ from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.rendering import scene_from_snapshot, scene_of_batch
 from getbit_env.match import play_match
-from getbit_env.network import load_network
+from getbit_env.network import load_network, save_network
 from getbit_env.sb3 import GetBitVecEnv, OpponentPool, WinRate, network_of
 from getbit_env.sb3.sharks_are_wild import SharksAreWildVecEnv
 from getbit_env.single_agent.batch import SingleAgentBatch
@@ -382,6 +382,14 @@ def test_clipping_of_vec_normalize_is_folded_in_too() -> None:
     assert_plays_alike(model, GetBitVecEnv(32, "random", seed=5), env)
 
 
+def test_relu_layers_are_exported_too(tmp_path: Path) -> None:
+    env = GetBitVecEnv(32, "random", seed=1)
+    model = model_of(env, policy_kwargs={"activation_fn": torch.nn.ReLU}).learn(32 * 16 * 4)
+    assert_plays_alike(model, GetBitVecEnv(32, "random", seed=5))
+    save_network(tmp_path / "policy.safetensors", network_of(model))
+    assert load_network(tmp_path / "policy.safetensors", "it").activation == "relu"
+
+
 class Doubled(VecEnvWrapper):
     """Shows twice of everything."""
 
@@ -401,8 +409,8 @@ def test_what_can_not_be_exported_is_refused(tmp_path: Path) -> None:
     env = GetBitVecEnv(8, "random", seed=1)
     for options, message in [
         (
-            {"policy_kwargs": {"activation_fn": torch.nn.ReLU}},
-            "not Linear, ReLU, Linear, ReLU; give the model policy_kwargs",
+            {"policy_kwargs": {"activation_fn": torch.nn.ELU}},
+            "not Linear, ELU, Linear, ELU; give the model policy_kwargs",
         ),
         ({"policy_kwargs": {"features_extractor_class": OwnExtractor}}, "the features extractor OwnExtractor"),
     ]:

@@ -55,7 +55,7 @@ def save_checkpoint(folder: Path, run: str, progress: Progress, algorithm: Kept)
     """
     tensors = {f"model.{name}": tensor for name, tensor in algorithm.module.state_dict().items()}
     moments = algorithm.optimizer.state_dict()["state"]
-    tensors |= {f"adam.{i}.{name}": tensor for i, entry in moments.items() for name, tensor in entry.items()}
+    tensors |= {f"optimizer.{i}.{name}": tensor for i, entry in moments.items() for name, tensor in entry.items()}
     state = {"run": run, **vars(progress), "timesteps": algorithm.timesteps, "algorithm": algorithm.state()}
     about = {"state": json.dumps({**state, "digest": _digest(state, tensors)})}
     write_whole(
@@ -100,7 +100,7 @@ def load_checkpoint(folder: Path, run: str, algorithm: Kept) -> Progress:
         algorithm.module.load_state_dict(weights)
         moments: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
         for name, tensor in tensors.items():
-            if name.startswith("adam."):
+            if name.startswith("optimizer."):
                 _, i, key = name.split(".")
                 moments[int(i)][key] = tensor
         optimizer = algorithm.optimizer

@@ -29,7 +29,7 @@ from getbit_env.core.streams import game_streams, random_bits
 from getbit_env.get_bit import ID
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.network import NetworkAgent
+from getbit_env.network import Activation, NetworkAgent
 from getbit_env.single_agent.cohorts import Cohorts
 
 from . import run
@@ -107,15 +107,15 @@ class Tanh(nn.Module):
         return y
 
 
-def tanh_layers(sizes: Sequence[int], last_gain: float) -> nn.Sequential:
-    """Linear layers with tanh between them, orthogonal at the start."""
+def linear_layers(sizes: Sequence[int], last_gain: float, activation: type[nn.Module] = Tanh) -> nn.Sequential:
+    """Linear layers with an activation between them, orthogonal at the start."""
     layers: list[nn.Module] = []
     for k, (a, b) in enumerate(pairwise(sizes)):
         linear = nn.Linear(a, b)
         last = k == len(sizes) - 2
         nn.init.orthogonal_(linear.weight, last_gain if last else 2**0.5)
         nn.init.zeros_(linear.bias)
-        layers += [linear] if last else [linear, Tanh()]
+        layers += [linear] if last else [linear, activation()]
     return nn.Sequential(*layers)
 
 
@@ -124,17 +124,20 @@ class ActorCritic(nn.Module):
 
     def __init__(self, layout: Layout, widths: Sequence[int]) -> None:
         super().__init__()
-        self.policy = tanh_layers([layout.size, *widths, layout.variant.actions], 0.01)
-        self.value = tanh_layers([layout.size, *widths, 1], 1.0)
+        self.policy = linear_layers([layout.size, *widths, layout.variant.actions], 0.01)
+        self.value = linear_layers([layout.size, *widths, 1], 1.0)
 
 
 def as_agent(policy: nn.Module, layout: Layout, timesteps: int, temperature: float = 1.0, name: str = "learner") -> NetworkAgent:
     """A policy as it is now, played at a temperature."""
     linear = [layer for layer in policy.modules() if isinstance(layer, nn.Linear)]
+    relu = any(isinstance(layer, nn.ReLU) for layer in policy.modules())
+    activation = Activation.RELU if relu else Activation.TANH
     layers = [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
     for array in layers[-1]:
         array /= np.float32(temperature)
-    return NetworkAgent(layers, layout.variant, layout.options, name=name, about={"timesteps": str(timesteps)})
+    about = {"timesteps": str(timesteps)}
+    return NetworkAgent(layers, layout.variant, layout.options, activation=activation, name=name, about=about)
 
 
 # --- a rollout ---------------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from getbit_env.core.layouts import layout_of
 from getbit_env.core.messages import shown
 from getbit_env.core.spec import Layout, Variant
 from getbit_env.game_registry import game_of
-from getbit_env.network import Layers, NetworkAgent
+from getbit_env.network import Activation, Layers, NetworkAgent
 from getbit_env.policies import (
     TOLERANCE,
     Answer,
@@ -535,7 +535,7 @@ def network_of(model: Any, name: str = "learner") -> NetworkAgent:
     `MaskablePPO` does.
 
     Args:
-        model: an on-policy algorithm with an `MlpPolicy` of tanh layers and an environment of this package.
+        model: an on-policy algorithm with an `MlpPolicy` of tanh or ReLU layers and an environment of this package.
         name: what to call the agent.
 
     Raises:
@@ -557,19 +557,20 @@ def network_of(model: Any, name: str = "learner") -> NetworkAgent:
     except AttributeError:
         raise ValueError("the model's environment is none of this package: it has no layout of observations") from None
     normalize = normalization_of(model.env)
-    layers = _layers(model)
+    layers, activation = _layers(model)
     if normalize is not None:
         layers[0] = _folded(normalize, layers[0])
-    agent = NetworkAgent(layers, layout.variant, layout.options, name=name, about={"timesteps": str(model.num_timesteps)})
+    about = {"timesteps": str(model.num_timesteps)}
+    agent = NetworkAgent(layers, layout.variant, layout.options, activation=activation, name=name, about=about)
     _check_export(model, normalize, agent)
     return agent
 
 
-def _layers(model: Any) -> Layers:
-    """Weights and biases of the policy.
+def _layers(model: Any) -> tuple[Layers, Activation]:
+    """Weights and biases of the policy, and what stands between its layers.
 
     Raises:
-        ValueError: it is not made of linear and tanh layers alone.
+        ValueError: it is not made of linear layers, each but the last followed by the same tanh or ReLU.
     """
     policy = model.policy
     if not hasattr(policy, "mlp_extractor") or not hasattr(policy, "action_net") or hasattr(policy, "lstm_actor"):
@@ -579,17 +580,19 @@ def _layers(model: Any) -> Layers:
         raise ValueError(f"a policy with the features extractor {type(extractor).__name__} can't be played with NumPy")
     modules = list(policy.mlp_extractor.policy_net)
     kinds = [type(module) for module in modules]
-    if kinds != [torch.nn.Linear, torch.nn.Tanh] * (len(modules) // 2):
+    between = {torch.nn.Tanh: Activation.TANH, torch.nn.ReLU: Activation.RELU}
+    activation = kinds[1] if modules else torch.nn.Tanh
+    if activation not in between or kinds != [torch.nn.Linear, activation] * (len(modules) // 2):
         found = ", ".join(kind.__name__ for kind in kinds)
         raise ValueError(
-            f"only linear layers, each followed by tanh, can be played with NumPy, not {found}; "
+            f"only linear layers, each followed by tanh or by ReLU, can be played with NumPy, not {found}; "
             'give the model policy_kwargs={"activation_fn": torch.nn.Tanh}'
         )
     layers: Layers = []
     for linear in [*modules[::2], policy.action_net]:
         weight, bias = (tensor.detach().cpu().numpy().astype(np.float32) for tensor in (linear.weight, linear.bias))
         layers.append((weight, bias))
-    return layers
+    return layers, between[activation]
 
 
 def _folded(

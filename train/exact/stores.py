@@ -1,13 +1,14 @@
 """What an algorithm writes to and reads from: a number for every action of every role in every position, in a table or a network.
 
 An algorithm that is written with stores learns in a table and in a network without a change. A table gives back what was written.
-A network gives back what it has learnt of that, from some minibatches of positions.
+A network gives back what it has learnt of that, from some minibatches of positions. Policies are stored as logits.
 
 Axes as in `exact.evaluation`: N positions, P roles, A actions; M rows, one for each role that has a choice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +20,11 @@ from getbit_env.exact import GameGraph
 from getbit_env.get_bit.observations import Layout
 from getbit_env.network import NetworkAgent
 
-from ..ppo import as_agent, tanh_layers
+from ..ppo import as_agent, linear_layers
 
 POSITIONS_AT_ONCE = 4096
 ROWS_AT_ONCE = 16384
+LEAST_LOG = -30.0  # of a chance, in losses
 
 Numbers = NDArray[np.float64]
 
@@ -64,6 +66,18 @@ def centred(numbers: Numbers, legal: NDArray[np.bool_]) -> Numbers:
     return result
 
 
+class Descent(NamedTuple):
+    """The policy that costs least, but is near to the last one and to the uniform one.
+
+    In each role it minimises `pi . cost - strength * entropy(pi) + KL(pi, softmax(logits)) / step`.
+    """
+
+    logits: Numbers  # [N, P, A] of the last policy, centred
+    cost: Numbers  # [N, P, A] of every action, centred
+    step: float
+    strength: float
+
+
 class Table(nn.Module):
     """Keeps what is written."""
 
@@ -81,6 +95,10 @@ class Table(nn.Module):
         """Keep these numbers, `[N, P, A]`."""
         self.numbers.copy_(torch.from_numpy(numbers))
 
+    def descend(self, target: Descent, met: Numbers, rng: np.random.Generator) -> None:
+        """Go to the policy that `target` asks for."""
+        self.write((target.logits - target.step * target.cost) / (1 + target.step * target.strength), met, rng)
+
 
 class Network(nn.Module):
     """Learns what is written.
@@ -96,7 +114,7 @@ class Network(nn.Module):
     def __init__(self, graph: GameGraph, rows: Rows, options: Any, *, of_policy: bool) -> None:
         super().__init__()
         self._legal, self._rows, self._options, self._of_policy = graph.legal, rows, options, of_policy
-        self.layers = tanh_layers([rows.seen.shape[1], *options.net_arch, graph.legal.shape[2]], 0.01)
+        self.layers = linear_layers([rows.seen.shape[1], *options.net_arch, graph.legal.shape[2]], 0.01, nn.ReLU)
         self.scale: Tensor
         self.register_buffer("scale", torch.ones((), dtype=torch.float64))
         self.optimizer: torch.optim.Optimizer  # the learner's, which has the weights of all its networks
@@ -119,26 +137,56 @@ class Network(nn.Module):
             met: `[N, P]`, how much each row matters: minibatches are drawn by it, and a tenth of them uniformly.
             rng: what draws.
         """
-        options, (at, seen, illegal) = self._options, self._rows
+        _, seen, illegal = self._rows
         if self._of_policy:
             wanted = softmax(numbers, self._legal)
         else:
             self.scale.fill_(max(float(np.sqrt((numbers[self._legal] ** 2).mean())), 1e-12))
             wanted = numbers / float(self.scale)
-        target = torch.from_numpy(wanted.reshape(-1, wanted.shape[2])[at].astype(np.float32))
-        matters = met.ravel()[at]
-        chance = 0.9 * matters / max(matters.sum(), 1e-300) + 0.1 / len(at)
-        drawn = np.searchsorted(np.cumsum(chance), rng.random((options.n_batches, options.batch_size)) * chance.sum())
-        for rows in torch.from_numpy(np.minimum(drawn, len(at) - 1)):
+        target = self._of_rows(wanted)
+        for rows, _ in self._minibatches(met, rng):
             said = self.layers(seen[rows].float())
             if self._of_policy:
                 loss = -(target[rows] * torch.log_softmax(said + illegal[rows], 1)).sum(1).mean()
             else:
                 loss = ((said - target[rows]) * (illegal[rows] == 0)).square().sum(1).mean()
-            self.optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(self.layers.parameters(), 1.0)
-            self.optimizer.step()
+            self._step(loss)
+
+    def descend(self, target: Descent, met: Numbers, rng: np.random.Generator) -> None:
+        """Go some steps towards the policy that `target` asks for; `met` and `rng` as in `write`.
+
+        It descends the sum of what is minimised, each role weighted by how often it is met. To write the logits that a table would
+        get comes to the same policies if it succeeds, but weighs an error that costs nothing like one that costs the game.
+        """
+        _, seen, illegal = self._rows
+        cost, last = self._of_rows(target.cost), self._of_rows(np.log(np.maximum(softmax(target.logits, self._legal), 1e-12)))
+        for rows, weights in self._minibatches(met, rng):
+            log_policy = torch.log_softmax(self.layers(seen[rows].float()) + illegal[rows], 1).clamp(min=LEAST_LOG)
+            policy = log_policy.exp()
+            each = cost[rows] + target.strength * log_policy + (log_policy - last[rows]) / target.step
+            self._step((weights * (policy * each).sum(1)).mean())
+
+    def _of_rows(self, numbers: Numbers) -> Tensor:
+        """What `[N, P, A]` says of the rows, `[M, A]`."""
+        return torch.from_numpy(numbers.reshape(-1, numbers.shape[2])[self._rows.at].astype(np.float32))
+
+    def _minibatches(self, met: Numbers, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+        """Rows, drawn by how often they are met and a tenth of them uniformly, and weights by which their mean is that by `met`."""
+        matters = met.ravel()[self._rows.at]
+        share = matters / max(matters.sum(), 1e-300)
+        chance = 0.9 * share + 0.1 / len(share)
+        weights = torch.from_numpy((share / chance).astype(np.float32))
+        sums = np.cumsum(chance)
+        drawn = np.searchsorted(sums, rng.random((self._options.n_batches, self._options.batch_size)) * sums[-1])
+        for rows in torch.from_numpy(np.minimum(drawn, len(share) - 1)):
+            yield rows, weights[rows]
+
+    def _step(self, loss: Tensor) -> None:
+        """One step of the optimizer."""
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.layers.parameters(), 1.0)
+        self.optimizer.step()
 
     def agent(self, graph: GameGraph, iterations: int) -> NetworkAgent:
         """The policy whose logits it holds."""

@@ -43,6 +43,7 @@ from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
 from ..checkpoints import load_checkpoint, save_checkpoint
 from ..recipe import DamagedError, DivergedError, Recipe, check_options, option
 from ..run_file import RunFile
+from .optimizer import MuonAndAdam
 from .stores import Network, Numbers, Rows, Store, Table, see_rows, softmax
 
 TABLE_FILE, CURVE = "policy.npz", "curve.csv"
@@ -63,11 +64,13 @@ class Config:
     variant: str = option("4p", "name of the variant")
     total_timesteps: int = option(200, "iterations", least=1, most=10**9)
     eval_freq: int = option(10, "iterations between judgements, each with a checkpoint", least=1, most=10**9)
-    net_arch: list[int] = option([], "widths of the tanh layers of a network; none: a table", least=1, most=10**5)
-    learning_rate: float = option(1e-3, "network: of Adam at the start", over=0, most=1e30)
+    net_arch: list[int] = option([], "widths of the ReLU layers of a network; none: a table", least=1, most=10**5)
+    learning_rate: float = option(3e-3, "network: of Adam, for biases and the last layer, at the start", over=0, most=1e30)
     learning_rate_end: float = option(1e-4, "network: and at the end, geometric in between", over=0, most=1e30)
-    n_batches: int = option(32, "network: minibatches an iteration", least=1, most=10**6)
-    batch_size: int = option(8192, "network: roles in positions a minibatch", least=1, most=10**7)
+    muon_rate: float = option(0.1, "network: learning rate of Muon, for weights between layers, at the start", over=0, most=1e30)
+    muon_rate_end: float = option(0.003, "network: and at the end, geometric in between", over=0, most=1e30)
+    n_batches: int = option(8, "network: minibatches an iteration", least=1, most=10**6)
+    batch_size: int = option(4096, "network: roles in positions a minibatch", least=1, most=10**7)
     seed: int = option(0, "network: of its weights, and of the minibatches", least=0, most=2**32 - 1)
     threads: int = option(1, "that work at the same time; no result depends on it", least=1, most=1024)
 
@@ -115,8 +118,7 @@ class Learner(ABC):
         self.module, self.stores = nn.ModuleDict(), dict[str, Store]()
         self.make_stores()
         networks = [store for store in self.stores.values() if isinstance(store, Network)]
-        weights = [weight for store in networks for weight in store.layers.parameters()]
-        self.optimizer = torch.optim.Adam(weights or [torch.zeros(1)])
+        self.optimizer = MuonAndAdam(store.layers for store in networks)
         for store in networks:
             store.optimizer = self.optimizer
 
@@ -157,9 +159,7 @@ class Learner(ABC):
     def iterate(self) -> dict[str, float]:
         """Do the next iteration."""
         self.timesteps += 1
-        rate = self.options.at(self.timesteps, "learning_rate")
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.optimizer.set_rates(*(self.options.at(self.timesteps, name) for name in ("learning_rate", "muon_rate")))
         return self.learn(self.timesteps, np.random.default_rng([self.options.seed, self.timesteps]))
 
     def met(self, policy: Numbers) -> NDArray[np.float64]:
