@@ -39,8 +39,10 @@ def trained(example: str, needs: str, *arguments: str) -> MatchResult:
         ("tianshou_dqn", "tianshou", 3_000, 0.30),
         ("torchrl_ppo", "torchrl", 20_000, 0.25),
         ("benchmarl_ippo", "benchmarl", 24_000, 0.28),
+        ("agilerl_ppo", "agilerl", 60_000, 0.30),
+        ("pufferlib_ppo", "pufferlib", 60_000, 0.30),
     ],
-    ids=["cleanrl", "critic", "curriculum", "supersuit", "tianshou", "torchrl", "benchmarl"],
+    ids=["cleanrl", "critic", "curriculum", "supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib"],
 )
 def test_an_example_beats_random(example: str, needs: str, total_timesteps: int, beats: float) -> None:
     result = trained(example, needs, "--total-timesteps", str(total_timesteps))
@@ -98,7 +100,7 @@ def test_the_sums_of_fixed_population_are_those_of_the_game_where_the_plain_rout
 def test_the_page_names_the_versions_that_the_sessions_install() -> None:
     text = (ROOT / "noxfile.py").read_text()
     pins = dict(reversed(re.findall(r'"([\w-]+)==([\w.]+)"', text)))
-    for package in ("open_spiel", "supersuit", "tianshou", "torchrl", "benchmarl", "shimmy"):
+    for package in ("open_spiel", "supersuit", "tianshou", "torchrl", "benchmarl", "shimmy", "agilerl", "pufferlib-core"):
         assert re.search(rf"\| {package} \| {re.escape(pins[package])} \|", PAGE, re.IGNORECASE), package
 
 

@@ -34,7 +34,9 @@ class OpenSpielAgent(SeatPlayer):
     """
 
     game = ID
-    options = Options(observe_last=True, identity=True, history=True)
+    options: Options = Options(observe_last=True, identity=True, history=True)
+    name: str
+    deterministic: bool
 
     def __init__(
         self, make_bot: MakeBot, *, turn_based: bool = False, deterministic: bool = False, name: str | None = None
