@@ -88,7 +88,9 @@ def ray(session: nox.Session) -> None:
     """Ray and RLlib: parts on a cluster of several nodes, the adapter, the recipe. `ray[rllib]` 2.60 wants gymnasium 1.2.2."""
     pins = ["--constraint", constraints_without("gymnasium")]
     session.install(*pins, "ray[rllib]==2.60.0", "gymnasium==1.2.2", "pytest", "hypothesis", *TYPES, "--editable", ".[ray]")
-    run_tests(session, "tests/exact/test_ray.py", "tests/test_ray_units.py", "tests/test_rllib.py", TYPES_TEST)
+    run_tests(session, "tests/exact/test_ray.py", "tests/test_rllib.py", TYPES_TEST)
+    session.install(*pins, "--editable", ".[ray,sb3]")  # one of the units is the training of a lower bound
+    run_tests(session, "tests/test_ray_units.py")
 
 
 @nox.session(python=PYTHONS)
@@ -96,6 +98,15 @@ def python(session: nox.Session) -> None:
     """The tests that the other sessions of dependencies run, matches, training and exact results, with the versions of CI."""
     session.install("--constraint", str(ROOT / "constraints.txt"), "--editable", ".[sb3,commands,render,ratings,web,dev]")
     run_tests(session, *OWN_TESTS, *MORE_TESTS)
+
+
+@nox.session
+def movies(session: nox.Session) -> None:
+    """Films by Stable-Baselines3 and Gymnasium. MoviePy wants an older Pillow than the versions of CI."""
+    install(
+        session, "moviepy==2.2.1", "stable-baselines3==2.9.2", "sb3-contrib==2.9.2", *PROJECT["optional-dependencies"]["movies"]
+    )
+    run_tests(session, "tests/test_sb3.py", "tests/test_vector_envs.py", "-k", "films")
 
 
 @nox.session

@@ -28,7 +28,9 @@ RECIPES = {
     "selfplay": Entry(
         "MaskablePPO of Stable-Baselines3 against past selves and bots; any game", ("stable_baselines3", "sb3_contrib")
     ),
-    "rllib_selfplay": Entry("PPO of Ray RLlib in all seats, on one machine or a cluster; any game; needs the extra `ray`", ("ray",)),
+    "rllib_selfplay": Entry(
+        "PPO of Ray RLlib in all seats, on one machine or a cluster; any game; needs the extra `ray`", ("ray",)
+    ),
     "ppo": Entry("every seat learns from every game; hard to exploit; Get Bit! alone"),
     "exact.mirror_descent": Entry("from all positions at once, a table or a network: magnetic mirror descent"),
     "exact.cfr_plus": Entry("likewise: CFR+"),
