@@ -1,4 +1,4 @@
-"""Sessions that keep `docs/frameworks.md` true: one for each framework, Ray, each Python, the oldest and the newest of every dependency.
+"""Sessions that keep `docs/frameworks.md` true: each framework, Ray, each Python, the oldest and the newest of every dependency.
 
     python -m pip install nox
     nox                        # every session; each takes minutes and makes an environment of its own

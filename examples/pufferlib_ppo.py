@@ -3,7 +3,8 @@
     python -m examples.pufferlib_ppo
 
 PufferLib's emulation keeps the rows of players who are out, and flattens what an agent observes, mask included, into one array of
-bytes. `obs_dtype` views it as fields again. `pufferlib-core` brings emulation and vectorisation alone; the trainer of PufferLib wants CUDA.
+bytes. `obs_dtype` views it as fields again. `pufferlib-core` brings emulation and vectorisation alone; the trainer of PufferLib
+wants CUDA.
 """
 
 from collections.abc import Sequence

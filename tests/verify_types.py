@@ -4,8 +4,8 @@ Pyright asks this of an installed package. PettingZoo has annotations, but no `p
 unknown, and ours that inherit from them too. It gets a copy of PettingZoo's sources with the marker, and likewise of OpenSpiel's
 and stubs of `pyspiel`, which is compiled.
 
-OpenSpiel and Ray are extras. Where one is not installed, the bases of classes that inherit from it are unknown, and nothing else may be;
-`nox -s openspiel` and `nox -s ray` check the classes with their bases.
+OpenSpiel and Ray are extras. Where one is not installed, the bases of classes that inherit from it are unknown, and nothing else
+may be; `nox -s openspiel` and `nox -s ray` check the classes with their bases.
 """
 
 from __future__ import annotations
