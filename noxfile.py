@@ -36,7 +36,6 @@ FRAMEWORKS: dict[str, list[str]] = {
 PYTHONS = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
 DEV = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "scipy>=1.14"]
 TYPES = ["mypy>=1.15", "pyright>=1.1.400"]
-TYPES_TEST = "tests/test_pages.py::test_every_public_name_has_a_known_type"
 OWN_TESTS = ["tests/get_bit", "tests/sharks_are_wild", "tests/core", "tests/test_fixed_population.py", "tests/test_single_agent.py"]
 MORE_TESTS = ["tests/test_match.py", "tests/test_sb3.py", "tests/test_vector_envs.py", "tests/exact"]
 
@@ -56,7 +55,8 @@ def install(session: nox.Session, *packages: str) -> None:
 def openspiel(session: nox.Session) -> None:
     """The game of OpenSpiel, its algorithms, and its bots at our tables."""
     install(session, *FRAMEWORKS["openspiel"], *PROJECT["optional-dependencies"]["openspiel"], *TYPES)
-    run_tests(session, "tests/openspiel", "tests/exact/test_openspiel.py", TYPES_TEST)
+    session.run("python", "-m", "tests.verify_types", "getbit_env.openspiel")
+    run_tests(session, "tests/openspiel", "tests/exact/test_openspiel.py")
 
 
 @nox.session
@@ -88,7 +88,8 @@ def ray(session: nox.Session) -> None:
     """Ray and RLlib: parts on a cluster of several nodes, the adapter, the recipe. `ray[rllib]` 2.60 wants gymnasium 1.2.2."""
     pins = ["--constraint", constraints_without("gymnasium")]
     session.install(*pins, "ray[rllib]==2.60.0", "gymnasium==1.2.2", "pytest", "hypothesis", *TYPES, "--editable", ".[ray]")
-    run_tests(session, "tests/exact/test_ray.py", "tests/test_rllib.py", TYPES_TEST)
+    session.run("python", "-m", "tests.verify_types", "getbit_env.rllib")
+    run_tests(session, "tests/exact/test_ray.py", "tests/test_rllib.py")
     session.install(*pins, "--editable", ".[ray,sb3]")  # one of the units is the training of a lower bound
     run_tests(session, "tests/test_ray_units.py")
 

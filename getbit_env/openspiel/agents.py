@@ -53,7 +53,7 @@ class OpenSpielAgent(SeatPlayer):
         """
         self._make_bot, self._turn_based = make_bot, turn_based
         self.deterministic = deterministic
-        self.name = name or getattr(make_bot, "__name__", type(make_bot).__name__)
+        self.name = name or str(getattr(make_bot, "__name__", type(make_bot).__name__))
         self._plays: list[_Play] = []
 
     def __repr__(self) -> str:

@@ -129,7 +129,7 @@ class _Table:
     layout: Layout
     history: Layout
     start: Callable[[tuple[int, ...]], _Position]
-    after: Callable[[_Position, tuple[tuple[int, ...], ...]], _Position]
+    after: Callable[[_Position, tuple[int, ...]], _Position]
 
     def __init__(self, variant: Variant, options: Options, reward: Reward) -> None:
         self.variant, self.reward = variant, reward
