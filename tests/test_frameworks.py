@@ -37,7 +37,7 @@ def trained(example: str, needs: str, *arguments: str) -> MatchResult:
         ("curriculum", "sb3_contrib", 100_000, 0.30),
         ("supersuit_ppo", "supersuit", 20_000, 0.28),
         ("tianshou_dqn", "tianshou", 3_000, 0.30),
-        ("torchrl_ppo", "torchrl", 20_000, 0.25),
+        ("torchrl_ppo", "torchrl", 10_000, 0.29),
         ("benchmarl_ippo", "benchmarl", 24_000, 0.28),
         ("agilerl_ppo", "agilerl", 60_000, 0.30),
         ("pufferlib_ppo", "pufferlib", 60_000, 0.30),
