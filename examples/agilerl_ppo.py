@@ -3,8 +3,8 @@
     python -m examples.agilerl_ppo
 
 AgileRL's PPO takes the masks of a Gymnasium `VectorEnv` from the infos, and keeps them for learning. So it plays many games in one
-process, in the vector environment of this package. IPPO, its PPO for PettingZoo, takes `fixed_population(env, mask="infos")`;
-but it samples with masks and learns without them, so it is no example here.
+process, in the vector environment of this package. IPPO, its PPO for PettingZoo, fails on masks that are arrays, and
+learns without masks, so it is no example here.
 """
 
 from collections.abc import Sequence

@@ -97,6 +97,25 @@ def test_the_sums_of_fixed_population_are_those_of_the_game_where_the_plain_rout
     assert abs(plain) > 1, "without it a game seems over when the first player is out, and the winner is not yet paid"
 
 
+def test_ippo_of_agilerl_fails_on_masks_that_are_arrays() -> None:
+    """Why the example is PPO: `docs/frameworks.md` says so of the version that `noxfile.py` installs."""
+    pytest.importorskip("agilerl", reason="AgileRL is not installed")
+    from agilerl.algorithms import IPPO
+
+    import getbit_env
+    from getbit_env.fixed_population import fixed_population
+
+    env = fixed_population(getbit_env.parallel_env(), mask="infos")
+    seats = env.possible_agents
+    learner = IPPO([env.observation_space(seat) for seat in seats], [env.action_space(seat) for seat in seats], agent_ids=seats)
+    observations, infos = env.reset(seed=0)
+    with pytest.raises(ValueError, match="truth value of an array"):
+        learner.get_action(obs=observations, infos=infos)
+    listed = {seat: {"action_mask": info["action_mask"].tolist()} for seat, info in infos.items()}
+    actions, *_ = learner.get_action(obs=observations, infos=listed)
+    assert all(infos[seat]["action_mask"][int(actions[seat].item())] for seat in seats)
+
+
 def test_the_page_names_the_versions_that_the_sessions_install() -> None:
     text = (ROOT / "noxfile.py").read_text()
     pins = dict(reversed(re.findall(r'"([\w-]+)==([\w.]+)"', text)))
