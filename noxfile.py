@@ -1,4 +1,4 @@
-"""Sessions that keep `docs/frameworks.md` true: one for each framework, Ray, and the oldest and the newest of every dependency.
+"""Sessions that keep `docs/frameworks.md` true: each framework, Ray, each Python, the oldest and the newest of every dependency.
 
     python -m pip install nox
     nox                        # every session; each takes minutes and makes an environment of its own
@@ -29,9 +29,15 @@ FRAMEWORKS: dict[str, list[str]] = {
     "tianshou": ["tianshou==2.0.1"],
     "torchrl": ["torchrl==0.14.1"],
     "benchmarl": ["benchmarl==1.5.2", "torchrl==0.11.1"],
+    # It imports peft, which only its extras for language models install; the version is theirs.
+    "agilerl": ["agilerl==2.58.0", "peft==0.21.0", "transformers==5.14.1", "pettingzoo==1.26.1"],
+    "pufferlib": ["pufferlib-core==3.0.3"],
 }
+PYTHONS = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
 DEV = ["pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.120", "scipy>=1.14"]
+TYPES = ["mypy>=1.15", "pyright>=1.1.400"]
 OWN_TESTS = ["tests/get_bit", "tests/sharks_are_wild", "tests/core", "tests/test_fixed_population.py", "tests/test_single_agent.py"]
+MORE_TESTS = ["tests/test_match.py", "tests/test_sb3.py", "tests/test_vector_envs.py", "tests/exact"]
 
 
 def run_tests(session: nox.Session, *paths: str) -> None:
@@ -48,7 +54,8 @@ def install(session: nox.Session, *packages: str) -> None:
 @nox.session
 def openspiel(session: nox.Session) -> None:
     """The game of OpenSpiel, its algorithms, and its bots at our tables."""
-    install(session, *FRAMEWORKS["openspiel"], *PROJECT["optional-dependencies"]["openspiel"])
+    install(session, *FRAMEWORKS["openspiel"], *PROJECT["optional-dependencies"]["openspiel"], *TYPES)
+    session.run("python", "-m", "tests.verify_types", "getbit_env.openspiel")
     run_tests(session, "tests/openspiel", "tests/exact/test_openspiel.py")
 
 
@@ -60,7 +67,7 @@ def shimmy(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("framework", ["supersuit", "tianshou", "torchrl", "benchmarl"])
+@nox.parametrize("framework", ["supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib"])
 def framework(session: nox.Session, framework: str) -> None:
     """The example of a framework trains to the win share that the page states."""
     install(session, *FRAMEWORKS[framework])
@@ -79,9 +86,28 @@ def constraints_without(*packages: str) -> str:
 @nox.session
 def ray(session: nox.Session) -> None:
     """Ray and RLlib: parts on a cluster of several nodes, the adapter, the recipe. `ray[rllib]` 2.60 wants gymnasium 1.2.2."""
-    session.install("--constraint", constraints_without("gymnasium"), "ray[rllib]==2.60.0", "gymnasium==1.2.2", ".[ray,sb3]")
-    session.install("--constraint", constraints_without("gymnasium"), "pytest", "hypothesis")
-    run_tests(session, "tests/exact/test_ray.py", "tests/test_ray_units.py", "tests/test_rllib.py")
+    pins = ["--constraint", constraints_without("gymnasium")]
+    session.install(*pins, "ray[rllib]==2.60.0", "gymnasium==1.2.2", "pytest", "hypothesis", *TYPES, "--editable", ".[ray]")
+    session.run("python", "-m", "tests.verify_types", "getbit_env.rllib")
+    run_tests(session, "tests/exact/test_ray.py", "tests/test_rllib.py")
+    session.install(*pins, "--editable", ".[ray,sb3]")  # one of the units is the training of a lower bound
+    run_tests(session, "tests/test_ray_units.py")
+
+
+@nox.session(python=PYTHONS)
+def python(session: nox.Session) -> None:
+    """The tests that the other sessions of dependencies run, matches, training and exact results, with the versions of CI."""
+    session.install("--constraint", str(ROOT / "constraints.txt"), "--editable", ".[sb3,commands,render,ratings,web,dev]")
+    run_tests(session, *OWN_TESTS, *MORE_TESTS)
+
+
+@nox.session
+def movies(session: nox.Session) -> None:
+    """Films by Stable-Baselines3 and Gymnasium. MoviePy wants an older Pillow than the versions of CI."""
+    install(
+        session, "moviepy==2.2.1", "stable-baselines3==2.9.2", "sb3-contrib==2.9.2", *PROJECT["optional-dependencies"]["movies"]
+    )
+    run_tests(session, "tests/test_sb3.py", "tests/test_vector_envs.py", "-k", "films")
 
 
 @nox.session

@@ -41,6 +41,44 @@ class Policy(nn.Module):
         return Categorical(logits=logits), self.critic(hidden).squeeze(-1)
 
 
+def advantages(reward: torch.Tensor, done: torch.Tensor, value: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+    """Generalised advantage estimates, `[T, B]`.
+
+    Args:
+        reward: `[T, B]`, of each step.
+        done: `[T, B]`, 1 where the step ended a row's episode.
+        value: `[T, B]`, of what was seen before the step.
+        following: `[B]`, of what is seen after the last step.
+    """
+    advantage, ahead = torch.zeros_like(reward), torch.zeros_like(following)
+    for t in reversed(range(len(reward))):
+        ahead = reward[t] + following * (1 - done[t]) - value[t] + LAMBDA * (1 - done[t]) * ahead
+        advantage[t], following = ahead, value[t]
+    return advantage
+
+
+def learn(policy: Policy, optimizer: torch.optim.Optimizer, rows: Sequence[torch.Tensor]) -> None:
+    """Learn from a rollout.
+
+    Args:
+        policy: what learns.
+        optimizer: of its parameters.
+        rows: observations, masks, actions, their log probabilities, advantages and targets of the value, each `[N, ...]`.
+    """
+    for _ in range(EPOCHS):
+        for chosen in torch.randperm(len(rows[0])).chunk(MINIBATCHES):
+            seen, mask, action, log_prob, advantage, target = (part[chosen] for part in rows)
+            chances, value = policy.both(seen, mask)
+            ratio = (chances.log_prob(action) - log_prob).exp()
+            gain = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+            loss = -torch.min(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
+            loss = loss + VALUE * (value - target).square().mean() - ENTROPY * chances.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(policy.parameters(), GRADIENT)
+            optimizer.step()
+
+
 def main(arguments: Sequence[str] | None = None) -> MatchResult:
     """Train, play a match against random players, print the result."""
     options = read(__doc__, arguments, total_timesteps=200_000)
@@ -62,23 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
         seen, mask, action, log_prob, value, reward, done = map(torch.stack, zip(*rollout, strict=True))
         with torch.no_grad():
             _, following = policy.both(torch.from_numpy(env.observation), torch.from_numpy(env.action_mask))
-        advantage, ahead = torch.zeros_like(reward), torch.zeros(GAMES)
-        for t in reversed(range(STEPS)):
-            ahead = reward[t] + following * (1 - done[t]) - value[t] + LAMBDA * (1 - done[t]) * ahead
-            advantage[t], following = ahead, value[t]
-        rows = [part.flatten(0, 1) for part in (seen, mask, action, log_prob, advantage, advantage + value)]
-        for _ in range(EPOCHS):
-            for chosen in torch.randperm(GAMES * STEPS).chunk(MINIBATCHES):
-                seen, mask, action, log_prob, advantage, target = (part[chosen] for part in rows)
-                chances, value = policy.both(seen, mask)
-                ratio = (chances.log_prob(action) - log_prob).exp()
-                gain = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-                loss = -torch.min(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
-                loss = loss + VALUE * (value - target).square().mean() - ENTROPY * chances.entropy().mean()
-                optimizer.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(policy.parameters(), GRADIENT)
-                optimizer.step()
+        advantage = advantages(reward, done, value, following)
+        learn(policy, optimizer, [part.flatten(0, 1) for part in (seen, mask, action, log_prob, advantage, advantage + value)])
     return against_random(policy, options)
 
 

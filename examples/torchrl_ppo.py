@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from tensordict.nn import TensorDictModule
+from tensordict.nn import InteractionType, TensorDictModule
 from torch import nn
 from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 from torchrl.envs.utils import MarlGroupMapType
@@ -42,6 +42,7 @@ def actor_of(policy: nn.Module, *group: str) -> ProbabilisticActor:
         in_keys={"logits": key("logits"), "mask": key("action_mask")},
         out_keys=[key("action")],
         distribution_class=MaskedCategorical,
+        default_interaction_type=InteractionType.RANDOM,  # by default `rollout` plays the likeliest action and explores nothing
         return_log_prob=True,
         log_prob_key=key("action_log_prob"),
     )

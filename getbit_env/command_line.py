@@ -20,7 +20,7 @@ from getbit_env.sharks_are_wild.variants import READINGS
 from getbit_env.sharks_are_wild.variants import Variant as SharksVariant
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
-EXTRAS = {  # the extra that brings a package
+EXTRAS = {  # the extra that brings a package; `ray` brings those of _ALSO_RAY as well
     "stable_baselines3": "sb3",
     "sb3_contrib": "sb3",
     "torch": "sb3",
@@ -40,6 +40,7 @@ EXTRAS = {  # the extra that brings a package
     "PIL": "movies",
     "imageio_ffmpeg": "movies",
 }
+_ALSO_RAY = ("torch", "tensorboard", "tqdm", "matplotlib")
 GET_BIT_OPTIONS = ("memory", "half_limbs", "pick_up_at", "three_player_ending")
 SHARKS_OPTIONS = ("level", *READINGS)  # any of them says that the game is Sharks are Wild
 VARIANT_OPTIONS = ("players", *GET_BIT_OPTIONS, *SHARKS_OPTIONS)
@@ -53,7 +54,8 @@ def need(*packages: str) -> None:
     """
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
-        extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing))
+        brought = _ALSO_RAY if "ray" in missing else ()
+        extras = ",".join(dict.fromkeys(EXTRAS[package] for package in missing if package not in brought))
         raise ValueError(f'this needs {", ".join(missing)}: pip install "getbit-env[{extras}]"')
 
 

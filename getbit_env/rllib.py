@@ -48,7 +48,17 @@ class RLlibGameEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray's classes are un
     Attributes:
         env: the PettingZoo environment within.
         layout: what the entries of an observation mean.
+        possible_agents: every seat.
+        agents: the seats that are in the game.
+        observation_spaces, action_spaces: of each seat.
     """
+
+    env: Any
+    layout: Any
+    possible_agents: list[str]
+    agents: list[str]
+    observation_spaces: dict[str, spaces.Space[Any]]
+    action_spaces: dict[str, spaces.Space[Any]]
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         """Make the environment.
@@ -65,7 +75,7 @@ class RLlibGameEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray's classes are un
         options = dict(config or {})
         variant = find_variant(options.pop("variant", "4p"))
         game = game_of(variant)
-        self.env: Any = game.make_env(variant=variant, **options)
+        self.env = game.make_env(variant=variant, **options)
         self.layout = self.env.layout
         self._in_turn = game.dynamics is not Dynamics.SIMULTANEOUS
         self.possible_agents = self.env.possible_agents
@@ -141,7 +151,12 @@ class MaskedPPOModule(DefaultPPOTorchRLModule):  # type: ignore[misc]  # Ray's c
     """RLlib's PPO network over `observations`, whose illegal actions have no probability.
 
     The network is that of `DefaultModelConfig`. `network_layers` reads it if its layers are of tanh and the value has its own.
+
+    Attributes:
+        observation_space: what it is shown, mask included.
     """
+
+    observation_space: spaces.Space[Any]
 
     def __init__(self, *, observation_space: Any = None, **options: Any) -> None:
         """Make the network for the part of an observation that it reads.

@@ -99,6 +99,10 @@ def test_what_is_missing_is_named_with_its_extras(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ValueError) as refused:
         need("tqdm", "torch", "openskill", "matplotlib")
     assert str(refused.value) == 'this needs tqdm, torch, matplotlib: pip install "getbit-env[commands,sb3]"'
+    gone = ("ray", *gone)
+    with pytest.raises(ValueError) as refused:
+        need("tqdm", "torch", "ray")
+    assert str(refused.value) == 'this needs tqdm, torch, ray: pip install "getbit-env[ray]"'
 
 
 # --- progress ----------------------------------------------------------------------------------------------------------------

@@ -75,6 +75,35 @@ def test_what_a_command_imports_is_missed_all_at_once(monkeypatch: pytest.Monkey
     )
 
 
+@pytest.mark.parametrize(
+    ("recipe", "missing"),
+    [
+        ("selfplay", 'this needs stable_baselines3, sb3_contrib: pip install "getbit-env[sb3]"'),
+        ("rllib_selfplay", 'this needs ray: pip install "getbit-env[ray]"'),
+        ("ppo", None),
+        ("exact.cfr_plus", None),
+    ],
+)
+def test_a_recipe_needs_what_it_imports_alone(recipe: str, missing: str | None, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.abc, importlib.util as util, sys\n"
+        "gone = {'stable_baselines3', 'sb3_contrib', 'ray'}\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda package, *more: None if package in gone else found(package, *more)\n"
+        "class Gone(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in gone:\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Gone())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for called, prog in ([f"train.{recipe}"], "python -m train"), (["getbit_env", "train", recipe], "getbit train"):
+        command = [sys.executable, "-m", *called, "--help"]
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == (0 if missing is None else 1)
+        assert done.stderr == ("" if missing is None else f"{prog}: error: {missing}\n")
+
+
 def test_a_package_that_is_missed_later_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,10 +37,12 @@ def trained(example: str, needs: str, *arguments: str) -> MatchResult:
         ("curriculum", "sb3_contrib", 100_000, 0.30),
         ("supersuit_ppo", "supersuit", 20_000, 0.28),
         ("tianshou_dqn", "tianshou", 3_000, 0.30),
-        ("torchrl_ppo", "torchrl", 20_000, 0.25),
+        ("torchrl_ppo", "torchrl", 10_000, 0.29),
         ("benchmarl_ippo", "benchmarl", 24_000, 0.28),
+        ("agilerl_ppo", "agilerl", 60_000, 0.30),
+        ("pufferlib_ppo", "pufferlib", 60_000, 0.30),
     ],
-    ids=["cleanrl", "critic", "curriculum", "supersuit", "tianshou", "torchrl", "benchmarl"],
+    ids=["cleanrl", "critic", "curriculum", "supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib"],
 )
 def test_an_example_beats_random(example: str, needs: str, total_timesteps: int, beats: float) -> None:
     result = trained(example, needs, "--total-timesteps", str(total_timesteps))
@@ -95,10 +97,29 @@ def test_the_sums_of_fixed_population_are_those_of_the_game_where_the_plain_rout
     assert abs(plain) > 1, "without it a game seems over when the first player is out, and the winner is not yet paid"
 
 
+def test_ippo_of_agilerl_fails_on_masks_that_are_arrays() -> None:
+    """Why the example is PPO: `docs/frameworks.md` says so of the version that `noxfile.py` installs."""
+    pytest.importorskip("agilerl", reason="AgileRL is not installed")
+    from agilerl.algorithms import IPPO
+
+    import getbit_env
+    from getbit_env.fixed_population import fixed_population
+
+    env = fixed_population(getbit_env.parallel_env(), mask="infos")
+    seats = env.possible_agents
+    learner = IPPO([env.observation_space(seat) for seat in seats], [env.action_space(seat) for seat in seats], agent_ids=seats)
+    observations, infos = env.reset(seed=0)
+    with pytest.raises(ValueError, match="truth value of an array"):
+        learner.get_action(obs=observations, infos=infos)
+    listed = {seat: {"action_mask": info["action_mask"].tolist()} for seat, info in infos.items()}
+    actions, *_ = learner.get_action(obs=observations, infos=listed)
+    assert all(infos[seat]["action_mask"][int(actions[seat].item())] for seat in seats)
+
+
 def test_the_page_names_the_versions_that_the_sessions_install() -> None:
     text = (ROOT / "noxfile.py").read_text()
     pins = dict(reversed(re.findall(r'"([\w-]+)==([\w.]+)"', text)))
-    for package in ("open_spiel", "supersuit", "tianshou", "torchrl", "benchmarl", "shimmy"):
+    for package in ("open_spiel", "supersuit", "tianshou", "torchrl", "benchmarl", "shimmy", "agilerl", "pufferlib-core"):
         assert re.search(rf"\| {package} \| {re.escape(pins[package])} \|", PAGE, re.IGNORECASE), package
 
 

@@ -9,8 +9,6 @@ import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check_env
-from stable_baselines3.common.env_checker import check_env as sb3_check_env
-from stable_baselines3.common.env_util import make_vec_env
 
 from getbit_env.get_bit import ID
 from getbit_env.single_agent import SingleAgentBatch, SingleAgentEnv
@@ -40,13 +38,15 @@ def test_the_gymnasium_id_is_one_seat() -> None:
 @pytest.mark.parametrize("options", SEATS, ids=str)
 def test_both_check_env_pass(options: dict[str, Any]) -> None:
     gymnasium_check_env(gymnasium.make(f"getbit_env:{ID}", **options).unwrapped, skip_render_check=True)
-    sb3_check_env(SingleAgentEnv(ID, **options))
+    sb3 = pytest.importorskip("stable_baselines3.common.env_checker")
+    sb3.check_env(SingleAgentEnv(ID, **options))
 
 
 @pytest.mark.parametrize("options", SHARKS, ids=str)
 def test_both_check_env_pass_in_the_other_game(options: dict[str, Any]) -> None:
     gymnasium_check_env(gymnasium.make(f"getbit_env:{SHARKS_ID}", **options).unwrapped, skip_render_check=True)
-    sb3_check_env(SingleAgentEnv(SHARKS_ID, **options))
+    sb3 = pytest.importorskip("stable_baselines3.common.env_checker")
+    sb3.check_env(SingleAgentEnv(SHARKS_ID, **options))
 
 
 @pytest.mark.parametrize("game", [ID, SHARKS_ID])
@@ -168,8 +168,10 @@ def test_max_cycles_cuts_a_game_off() -> None:
 
 
 def test_seeds_through_make_vec_env() -> None:
+    sb3 = pytest.importorskip("stable_baselines3.common.env_util")
+
     def run(seed: int) -> tuple[bytes, np.ndarray]:
-        env = make_vec_env(f"getbit_env:{ID}", n_envs=4, seed=seed, env_kwargs={"opponents": "random"})
+        env = sb3.make_vec_env(f"getbit_env:{ID}", n_envs=4, seed=seed, env_kwargs={"opponents": "random"})
         seen = [env.reset()]
         for _ in range(30):
             observations, rewards, dones, _ = env.step(np.array([4, 0, 2, 1]))

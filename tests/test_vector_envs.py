@@ -435,6 +435,22 @@ def test_pictures_are_those_of_the_games() -> None:
     assert gymnasium.make_vec(f"getbit_env:{ID}", num_envs=2).render() is None
 
 
+@pytest.mark.parametrize("name", ["GetBit-v0", "GetBitAllSeats-v0"])
+def test_record_video_films_the_games(name: str, tmp_path: Path) -> None:
+    moviepy = pytest.importorskip("moviepy", reason="MoviePy is not installed; nox -s movies")
+    games: Any = gymnasium.make_vec(f"getbit_env:getbit/{name}", num_envs=4, render_mode="rgb_array", autoreset_mode="NextStep")
+    env = wrappers.RecordVideo(games, str(tmp_path / "films"), step_trigger=lambda step: step == 2, video_length=5, fps=2)
+    _, infos = env.reset(seed=1)
+    for _ in range(10):
+        *_, infos = env.step(infos["action_mask"].argmax(1))
+    env.close()
+    (film,) = (tmp_path / "films").glob("*.mp4")
+    with moviepy.VideoFileClip(str(film)) as clip:
+        frames = list(clip.iter_frames())
+    assert len(frames) >= 5  # Gymnasium takes one more than `video_length`
+    assert (frames[0] != frames[-1]).any()
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_examples_of_the_page_run(number: int) -> None:
     page = (Path(__file__).parent.parent / "docs" / "gymnasium.md").read_text()

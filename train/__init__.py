@@ -7,12 +7,12 @@ import sys
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-from getbit_env.command_line import need  # noqa: E402 - it imports NumPy
-from getbit_env.commands import COMMANDS  # noqa: E402
+from getbit_env.commands.training import need_for  # noqa: E402 - it imports NumPy
 
+_called = sys.argv[0] == "-m"  # Python is looking for the module of `python -m train.selfplay`
 try:
-    need(*COMMANDS["train"].needs)
+    need_for(next((word.partition("train.")[2] for word in sys.orig_argv if "train." in word), None) if _called else None)
 except ValueError as error:
-    if sys.argv[0] == "-m":  # Python is looking for the module of `python -m train.selfplay`
+    if _called:
         sys.exit(f"python -m train: error: {error}")
     raise ImportError(str(error)) from error

@@ -43,11 +43,7 @@ COMMANDS = {
         ("torch", "stable_baselines3", "sb3_contrib", "tqdm"),
     ),
     "solve": Command("eval.solve", "solve a game exactly"),
-    "train": Command(
-        "training",
-        "train an agent by self-play",
-        ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "tqdm", "matplotlib"),
-    ),
+    "train": Command("training", "train an agent by self-play"),  # what it needs depends on the recipe
     "bench": Command("eval.speed.bench", "measure speed", ("tqdm",)),
     "variants": Command("variants", "list the variants of the games"),
     "agents": Command("agents", "list the agents"),

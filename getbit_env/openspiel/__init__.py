@@ -5,8 +5,9 @@ Importing this module registers the game with OpenSpiel as `python_getbit`.
 
 try:
     import pyspiel  # noqa: F401 - only to say what is missing
-except ImportError as error:
-    raise ImportError('getbit_env.openspiel needs OpenSpiel: pip install "getbit-env[openspiel]"', name=error.name) from error
+except ImportError as _missing:
+    _message = 'getbit_env.openspiel needs OpenSpiel: pip install "getbit-env[openspiel]"'
+    raise ImportError(_message, name=_missing.name) from _missing
 
 from getbit_env.openspiel.agents import AgentBot, AgentPolicy, OpenSpielAgent
 from getbit_env.openspiel.game import NAME, GetBitGame, GetBitState, game_of_variant

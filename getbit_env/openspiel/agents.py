@@ -34,7 +34,9 @@ class OpenSpielAgent(SeatPlayer):
     """
 
     game = ID
-    options = Options(observe_last=True, identity=True, history=True)
+    options: Options = Options(observe_last=True, identity=True, history=True)
+    name: str
+    deterministic: bool
 
     def __init__(
         self, make_bot: MakeBot, *, turn_based: bool = False, deterministic: bool = False, name: str | None = None
@@ -51,7 +53,7 @@ class OpenSpielAgent(SeatPlayer):
         """
         self._make_bot, self._turn_based = make_bot, turn_based
         self.deterministic = deterministic
-        self.name = name or getattr(make_bot, "__name__", type(make_bot).__name__)
+        self.name = name or str(getattr(make_bot, "__name__", type(make_bot).__name__))
         self._plays: list[_Play] = []
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -67,19 +67,41 @@ def _game_type(variant: Variant | None = None, line: str = "") -> Any:
 
 
 class _Position:
-    """A position after some rounds, which is never changed: copies of a state share it."""
+    """A position after some rounds, which is never changed: copies of a state share it.
+
+    Attributes:
+        line: the starting line, front to back.
+        joints: what all players chose, round by round.
+        text: all that was played so far.
+        arrays: what loads the position into an engine.
+        observation: `[P, D]`, what each player sees.
+        over: whether the game is over.
+        legal: of each player, the actions that are legal; none if there is nothing to choose.
+        finish: `[P]`, the finishing places so far.
+        cards: of each robot, the card of the last round; 0 if it played none.
+    """
+
+    line: tuple[int, ...]
+    joints: tuple[tuple[int, ...], ...]
+    text: str
+    arrays: list[NDArray[np.uint8]]
+    observation: NDArray[np.float32]
+    over: bool
+    legal: list[list[int]]
+    finish: NDArray[np.uint8]
+    cards: list[int]
 
     def __init__(self, engine: Engine, line: tuple[int, ...], joints: tuple[tuple[int, ...], ...], text: str) -> None:
-        self.line, self.joints, self.text = line, joints, text  # text: all that was played so far
+        self.line, self.joints, self.text = line, joints, text
         self.arrays = [kept.copy() for kept in _kept(engine)]
-        self.observation = engine.observation[0].copy()  # [P, D]
+        self.observation = engine.observation[0].copy()
         self.over = bool((engine.state.limbs > 0).sum() <= engine.variant.last_line)
         choosing = engine.choosing()[0]
         self.legal = [
             np.flatnonzero(mask).tolist() if one else [] for mask, one in zip(engine.action_mask[0], choosing, strict=True)
         ]
         self.finish = engine.outcome.finish[:, 0].copy()
-        self.cards = [next(iter(cards_of(bit)), 0) for bit in engine.state.played[:, 0]]  # of the last round
+        self.cards = [next(iter(cards_of(bit)), 0) for bit in engine.state.played[:, 0]]
 
     def __deepcopy__(self, _memo: object) -> Self:
         return self
@@ -91,7 +113,23 @@ def _kept(engine: Engine) -> list[NDArray[np.uint8]]:
 
 
 class _Table:
-    """A variant with the engines that its states are played with. States of equal games share it."""
+    """A variant with the engines that its states are played with. States of equal games share it.
+
+    Attributes:
+        variant: the game.
+        reward: what finishing places pay.
+        pays: the payoff of each finishing place.
+        layout: what the observation tensor means.
+        history: what the information state tensor means.
+    """
+
+    variant: Variant
+    reward: Reward
+    pays: NDArray[np.float64]
+    layout: Layout
+    history: Layout
+    start: Callable[[tuple[int, ...]], _Position]
+    after: Callable[[_Position, tuple[int, ...]], _Position]
 
     def __init__(self, variant: Variant, options: Options, reward: Reward) -> None:
         self.variant, self.reward = variant, reward
@@ -194,9 +232,17 @@ class GetBitGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no type
 
     Attributes:
         variant: the game.
+        line: the starting line, front to back; empty if chance makes it.
+        table: what the states are played with.
         layout: what the observation tensor means.
         history_layout: what the information state tensor means.
     """
+
+    variant: Variant
+    line: tuple[int, ...]
+    table: _Table
+    layout: Layout
+    history_layout: Layout
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         given = dict(params or {})
@@ -290,7 +336,15 @@ def game_of_variant(variant: Variant | str, line: str = "", **parameters: Any) -
 
 
 class GetBitState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no types
-    """A state of `GetBitGame`: a line that chance is forming, then a position."""
+    """A state of `GetBitGame`: a line that chance is forming, then a position.
+
+    Attributes:
+        table: what the state is played with.
+        position: the position; None while chance forms the line.
+    """
+
+    table: _Table
+    position: _Position | None
 
     def __init__(self, game: GetBitGame) -> None:
         """Called by `GetBitGame.new_initial_state` alone."""
@@ -369,6 +423,9 @@ class GetBitObserver:
         tensor: float32, the whole vector.
         dict: views of it by the names of the layout's fields; `line` is a row for each place in the line.
     """
+
+    tensor: NDArray[np.float32]
+    dict: dict[str, NDArray[np.float32]]
 
     def __init__(self, table: _Table, iig_obs_type: Any, params: Mapping[str, Any] | None) -> None:
         if params:
