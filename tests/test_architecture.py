@@ -34,6 +34,7 @@ FACES = {  # modules that say of one game what generic code says of all
     "getbit_env": {*GAMES, "generic", "exact"},  # what users import
     "getbit_env.command_line": set(GAMES),  # the flags of their variants
     "getbit_env.best_responses": {"get_bit", "exact"},  # `best-response:` before the name of an agent
+    "getbit_env.tree_search": {"get_bit", "exact"},  # `tree-search`, with trained policies and solved endgames
     "getbit_env.benchmark.tasks": {"get_bit", "exact"},  # its protocol names the tasks that are judged exactly
     "getbit_env.web.advice": {"get_bit", "exact"},  # the exact values of positions
     "getbit_env.report.leaks": {"get_bit", "exact"},  # only there is it known what an agent loses where
