@@ -22,8 +22,8 @@ from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.choices import choice, finite, whole_number
 from getbit_env.core.layouts import Show
 from getbit_env.core.scripted_bot import DrawingBot
+from getbit_env.exact.endgames import Endgames, endgames_path
 from getbit_env.exact.endgames import endgames as solved_endgames
-from getbit_env.exact.endgames import endgames_path
 from getbit_env.exact.positions import check_numbered
 from getbit_env.get_bit.bots import tree
 from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record, observe
@@ -80,7 +80,7 @@ class _TreeSearch(DrawingBot):
         super().__init__()
         self.simulations, self.milliseconds, self.prior_agent, self.prior_weight = simulations, milliseconds, prior, prior_weight
         self.leaves, self.endgames, self.exploration, self.threads = leaves, endgames, exploration, threads
-        self._known: tuple[Variant, tree.KnownValues] | None = None
+        self._solved: tuple[Variant, Endgames | None, tree.KnownValues] | None = None
         self._spaces: list[_Space] = []
 
     def check_layout(self, layout: Layout) -> None:
@@ -106,24 +106,27 @@ class _TreeSearch(DrawingBot):
             self._plain = Layout(layout.variant)
         if self.prior_agent is not None and (seed is not None or not self._spaces):
             self.prior_agent.reset(self._plain, np.ones(1, np.bool_), 0)
-        if self._known is None or self._known[0] != layout.variant:
-            known = (
-                solved_endgames(layout.variant, self.endgames).table()
-                if self.endgames
-                else tree.no_values(layout.variant.players)
-            )
-            self._known = layout.variant, known
+        if self._solved is None or self._solved[0] != layout.variant:
+            solved = solved_endgames(layout.variant, self.endgames) if self.endgames else None
+            known = tree.no_values(layout.variant.players) if solved is None else solved.table()
+            self._solved = layout.variant, solved, known
         while len(self._spaces) < self.threads:
             self._spaces.append(_Space(self._plain, self.simulations))
 
     def distribution(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """See `DrawingBot`."""
+        assert self._solved is not None
         rows, variant = len(observation), self._layout.variant
         keys, roles = np.zeros(rows, np.uint64), np.zeros(rows, np.int64)
         tree.read_roots(self._view, observation, self._spaces[0].walks, keys, roles)
-        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        keys, first, which = np.unique(keys, return_index=True, return_inverse=True)
         found = np.zeros((len(first), variant.players, variant.actions))
-        live = np.flatnonzero(roles[first] >= 0)  # rows of zeros are one position, in which there is nothing to do
+        searched = roles[first] >= 0  # rows of zeros are one position, in which there is nothing to do
+        if (endgames := self._solved[1]) is not None:
+            solved, policy = endgames.chances(keys)
+            found[solved] = policy
+            searched &= ~solved
+        live = np.flatnonzero(searched)
         chunk = self._spaces[0].count
         parts = [live[begin : begin + chunk] for begin in range(0, len(live), chunk)]
         if self.threads == 1 or len(parts) == 1:
@@ -139,8 +142,8 @@ class _TreeSearch(DrawingBot):
                     finally:
                         self._spaces.append(space)
 
-                for part, policy in zip(parts, pool.map(one, parts), strict=True):
-                    found[part] = policy
+                for part, its in zip(parts, pool.map(one, parts), strict=True):
+                    found[part] = its
         chances = found[which, np.maximum(roles, 0)] * (action_mask != 0)
         sums = chances.sum(axis=1, keepdims=True)
         uniform = (action_mask != 0) / np.maximum((action_mask != 0).sum(axis=1, keepdims=True), 1)
@@ -149,8 +152,8 @@ class _TreeSearch(DrawingBot):
 
     def _search(self, observation: NDArray[np.float32], space: _Space) -> NDArray[np.float64]:
         """Average policies of all roles, `[C, P, A]`, in the positions of some rows."""
-        assert self._known is not None
-        rules, view, known = self._layout.variant.rules, self._view, self._known[1]
+        assert self._solved is not None
+        rules, view, known = self._layout.variant.rules, self._view, self._solved[2]
         trees, walks, count = space.trees, space.walks, len(observation)
         deadline = time.perf_counter() + count * self.milliseconds / 1000 if self.milliseconds else None
         tree.plant(view, observation, trees, walks)
@@ -196,11 +199,11 @@ class _TreeSearch(DrawingBot):
 
 
 class TreeSearch(PerfectRecall):
-    """Simultaneous-move Monte-Carlo tree search with regret matching, and with a trained policy and solved endgames if it is given them.
+    """Simultaneous-move Monte-Carlo tree search with regret matching; a trained policy and solved endgames help it if it has them.
 
-    In every node all players match regrets; what is played is the average policy of the root, in which later simulations count more.
-    What it draws is decided by the position alone, so that its play is a pure function of what it sees, and can be judged exactly. With
-    `milliseconds` it is not, since no clock is.
+    In every node all players match regrets; what is played is the average policy of the root, in which later simulations count
+    more. What it draws is decided by the position alone, so that its play is a pure function of what it sees, and can be judged
+    exactly. With `milliseconds` it is not, since no clock is.
     """
 
     def __init__(
@@ -222,8 +225,8 @@ class TreeSearch(PerfectRecall):
             prior: an agent with `probabilities`, or its name: every node begins with its policy.
             prior_weight: the regret of not playing the prior with which a node begins.
             leaves: what a new position is worth: `playouts`, or `values`, those of the prior.
-            endgames: positions with at most so many limbs in the line end a simulation with the value of an equilibrium. They are
-                solved when a game begins, and kept in the cache folder; 0: none.
+            endgames: positions with at most so many limbs in the line end a simulation with the value of an equilibrium, which is
+                played there. They are solved when a game begins, and kept in the cache folder; 0: none.
             exploration: part of the actions of simulations that is drawn uniformly.
             threads: that search in different positions of a batch; changes nothing but the time.
 

@@ -1,7 +1,7 @@
 """Endgames: the last rounds of a game, solved, for agents that look ahead.
 
-From the second round on each round costs a limb, so the positions with few limbs in the line are the last ones of every game. They are
-solved by the kernels that solve whole games, from the last round back, and kept in the cache folder.
+From the second round on each round costs a limb, so the positions with few limbs in the line are the last ones of every game. They
+are solved by the kernels that solve whole games, from the last round back, and kept in the cache folder.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from getbit_env.core.files import owned
 from getbit_env.exact import many_players, two_players
+from getbit_env.exact.agents import solve_strategies
 from getbit_env.exact.best_response import end_values
 from getbit_env.exact.positions import AT_ONCE, Positions, Progress, check_numbered, expand, silent
 from getbit_env.exact.quantal_response import Selection
@@ -34,12 +35,24 @@ class Endgames:
         limbs: how many there are in the line at most.
         keys: `[N]` uint64, the positions (`getbit_env.get_bit.bots.tree.position_keys`).
         values: `[N, P]` float32, the chance of winning of each role.
+        policy: `[N, P, A]` uint16, what each role does, in parts of `ONE`, up to rounding.
     """
 
     variant: Variant
     limbs: int
     keys: NDArray[np.uint64]
     values: NDArray[np.float32]
+    policy: NDArray[np.uint16]
+
+    def chances(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which of some positions, `[B]`, are endgames; and the distributions of all roles in these, `[those, P, A]`."""
+        order = np.argsort(self.keys)
+        at = np.minimum(np.searchsorted(self.keys, keys, sorter=order), max(len(order) - 1, 0))
+        number = order[at] if len(order) else at
+        found = self.keys[number] == keys if len(order) else np.zeros(len(keys), np.bool_)
+        parts = self.policy[number[found]].astype(np.float64)
+        distributions: NDArray[np.float64] = parts / np.maximum(parts.sum(axis=2, keepdims=True), 1)
+        return found, distributions
 
     def table(self) -> KnownValues:
         """The same as a hash table."""
@@ -55,7 +68,7 @@ class Endgames:
             OSError: it can't be written.
         """
         facts = {"limbs": self.limbs, "positions": len(self.keys)}
-        save_result(path, KIND, self.variant, facts, {"keys": self.keys, "values": self.values})
+        save_result(path, KIND, self.variant, facts, {"keys": self.keys, "values": self.values, "policy": self.policy})
 
     @classmethod
     def read(cls, path: Path, variant: Variant) -> Endgames:
@@ -65,12 +78,13 @@ class Endgames:
             FileNotFoundError: there is no such file.
             StoredResultError: it is damaged, or of another variant or other rules.
         """
-        with open_result(path, KIND, variant, ("keys", "values")) as stored:
+        with open_result(path, KIND, variant, ("keys", "values", "policy")) as stored:
             count = int(stored.number("positions"))
             keys, values = stored.array("keys", np.uint64, (count,)), stored.array("values", np.float32, (count, variant.players))
+            policy = stored.array("policy", np.uint16, (count, variant.players, variant.actions))
             if (keys == 0).any() or len(np.unique(keys)) != count or not ((values >= 0) & (values <= 1)).all():
                 raise stored.error("its positions or values are none")
-            return cls(variant, int(stored.number("limbs")), keys, values)
+            return cls(variant, int(stored.number("limbs")), keys, values, policy)
 
 
 def endgames_path(variant: Variant, limbs: int) -> Path:
@@ -111,25 +125,28 @@ def solve_endgames(variant: Variant, limbs: int, *, progress: Progress = silent)
     values[count] = end_values(variant)
     two = two_players.new_solver_workspace(index) if players == 2 else None
     many = many_players.new_solver_workspace(index) if players != 2 else None
-    policy = np.zeros((AT_ONCE, players, variant.actions), np.uint16)
+    policy = np.zeros((count - first, players, variant.actions), np.uint16)
+    strategies = np.zeros((AT_ONCE, 2, variant.actions))
     regrets, paths = np.zeros(AT_ONCE), np.zeros(AT_ONCE, np.uint8)
     for step in range(positions.waves - 1, wave - 1, -1):
         for begin in range(int(positions.first[step]), int(positions.first[step + 1]), AT_ONCE):
             end = min(begin + AT_ONCE, int(positions.first[step + 1]))
+            several, its = end - begin, policy[begin - first : end - first]
             if two is not None:
                 expand(index, np.arange(begin, end), two.expansion)
                 two_players.solve_positions(values, begin, end, two)
+                solve_strategies(values, strategies[:several], two)
+                its[:] = np.round(strategies[:several] * many_players.ONE)
             elif many is not None:
                 expand(index, np.arange(begin, end), many.expansion)
-                several = end - begin
                 many_players.solve_positions(
-                    values, begin, end, policy[:several], regrets[:several], paths[:several], int(Selection.PRINCIPAL_BRANCH), many
+                    values, begin, end, its, regrets[:several], paths[:several], int(Selection.PRINCIPAL_BRANCH), many
                 )
             progress("endgames", count - begin, count - first)
     keys = np.zeros(count - first, np.uint64)
     position_keys(variant.robots_per_player, positions.games(np.arange(first, count)), keys)
     chances = (values[first:-1] + 1) / 2 if players == 2 else values[first:-1]
-    return Endgames(variant, limbs, keys, np.clip(chances, 0, 1).astype(np.float32))
+    return Endgames(variant, limbs, keys, np.clip(chances, 0, 1).astype(np.float32), policy)
 
 
 def endgames(variant: Variant, limbs: int, *, progress: Progress = silent) -> Endgames:

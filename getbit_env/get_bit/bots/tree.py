@@ -5,11 +5,11 @@ an action is in proportion to how much more it would have won than what was play
 drawn from these chances, adds the first new position that it meets to the tree, and goes on at random to the end of the game, or
 until a position whose values are known. Then what it won goes back along its path.
 
-All simulations of all trees play their rounds together, as one batch of the rules kernel; those that are done make room. What a tree
-draws depends on its root alone, not on the batch.
+All simulations of all trees play their rounds together, as one batch of the rules kernel; those that are done make room. What a
+tree draws depends on its root alone, not on the batch.
 
-Players are numbered by *role* in a node: by the place of their frontmost robot. Axes: C trees, N nodes of each, W simulations of each
-at a time, S = C * W, R robots, P players, A actions, D rounds of the longest game.
+Players are numbered by *role* in a node: by the place of their frontmost robot. Axes: C trees, N nodes of each, W simulations of
+each at a time, S = C * W, R robots, P players, A actions, D rounds of the longest game.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from getbit_env.core.compiled import inlined, kernel, lean_kernel
+from getbit_env.core.compiled import inlined, lean_kernel
 from getbit_env.core.streams import random_bits
+from getbit_env.get_bit.bots.playouts import Lots, draw, new_lots, playout_seed
 from getbit_env.get_bit.observations import View, read_position, reads_first_round
 from getbit_env.get_bit.rules import (
     Games,
     Outcome,
     Rules,
     Scratch,
-    draw_cards,
     new_games,
     new_outcome,
     new_scratch,
@@ -76,8 +76,8 @@ class Walks(NamedTuple):
     pays: NDArray[np.float32]  # [P + 1] nothing
     outcome: Outcome
     scratch: Scratch
-    streams: NDArray[np.uint64]  # [S]
-    counters: NDArray[np.uint64]  # [S]
+    lots: Lots
+    seeds: NDArray[np.uint32]  # [S]
     walk: NDArray[np.int64]  # [S] the simulation of each game, -1 if it is done
     node: NDArray[np.int32]  # [S] where it is; -1: outside the tree
     # By simulation, not by game:
@@ -134,7 +134,8 @@ def new_walks(variant: Variant, walks: int) -> Walks:
         np.zeros(players + 1, np.float32),
         new_outcome(robots, players, walks),
         new_scratch(robots),
-        *(np.zeros(walks, np.uint64) for _ in range(2)),
+        new_lots(),
+        np.zeros(walks, np.uint32),
         np.zeros(walks, whole),
         np.zeros(walks, np.int32),
         np.zeros(walks, whole),
@@ -322,9 +323,7 @@ def _positive(regret: np.float32) -> float:
 
 
 @inlined
-def _choose(
-    each: int, cards: int, exploration: float, trees: Trees, walks: Walks, c: int, g: int, w: int
-) -> None:
+def _choose(each: int, cards: int, exploration: float, trees: Trees, walks: Walks, c: int, g: int, w: int) -> None:
     """Every player of game `g`, which is in a node of tree `c`, draws an action by its regrets."""
     games, node, depth = walks.games, walks.node[g], walks.length[w]
     walks.path[w, depth] = node
@@ -334,19 +333,19 @@ def _choose(
         if role == OUT:
             continue
         regret = trees.regret[c, node, role]
-        legal, number, total, last = trees.legal[c, node, role], 0, 0.0, 0
+        legal, size, total, last = trees.legal[c, node, role], 0, 0.0, 0
         for a in range(regret.shape[0]):
             if (legal >> np.uint64(a)) & np.uint64(1):
-                number += 1
+                size += 1
                 last = a
                 total += _positive(regret[a])
-        walks.counters[g] += np.uint64(1)
-        left = (random_bits(walks.streams[g], walks.counters[g]) >> np.uint64(11)) * 2.0**-53
-        uniform, scale = exploration / number, 0.0
+        number = np.uint64(trees.done[c] + w % AT_A_TIME) << np.uint64(16) | np.uint64(depth << 8 | p)
+        left = (random_bits(trees.key[c], ~number) >> np.uint64(11)) * 2.0**-53
+        uniform, scale = exploration / size, 0.0
         if total > 0:
             scale = (1 - exploration) / total
         else:
-            uniform = 1.0 / number
+            uniform = 1.0 / size
         chosen, chance = last, 0.0
         for a in range(regret.shape[0]):
             if (legal >> np.uint64(a)) & np.uint64(1):
@@ -377,7 +376,7 @@ def _move_up(walks: Walks, n: int) -> int:
             for r in range(games.place.shape[0]):
                 games.place[r, m], games.limbs[r, m], games.hand[r, m] = games.place[r, g], games.limbs[r, g], games.hand[r, g]
             games.rounds[m] = games.rounds[g]
-            walks.streams[m], walks.counters[m] = walks.streams[g], walks.counters[g]
+            walks.seeds[m] = walks.seeds[g]
             walks.walk[m], walks.node[m] = walks.walk[g], walks.node[g]
         m += 1
     return m
@@ -418,10 +417,12 @@ def _walk(
                 games.place[r, n], games.limbs[r, n], games.hand[r, n] = trees.place[r, c], trees.limbs[r, c], trees.hand[r, c]
             games.rounds[n] = trees.rounds[c]
             walks.walk[n], walks.node[n], walks.length[w] = w, 0, 0
-            walks.streams[n], walks.counters[n] = random_bits(trees.key[c], np.uint64(trees.done[c] + i)), 0
+            walks.seeds[n] = playout_seed(trees.key[c], trees.done[c] + i)
             n += 1
+    turn = 0
     while n > 0:
-        draw_cards(games, walks.streams, walks.counters, walks.scratch, walks.cards, 0, n)
+        draw(games, walks.seeds, turn, walks.lots, walks.cards, n)
+        turn += 1
         for g in range(n):
             if walks.walk[g] >= 0 and walks.node[g] >= 0:
                 c = walks.walk[g] // AT_A_TIME
@@ -490,8 +491,8 @@ def _go_back(count: int, trees: Trees, walks: Walks) -> None:
 def _learn(trees: Trees, c: int, node: int, role: int, at_root: bool, walks: Walks, w: int, depth: int, p: int) -> None:
     """Player `p` learns in a node from one simulation, whose value then becomes what the player expects in this node.
 
-    What an action would have won is estimated by its mean so far, and corrected, for the action that was played, by what it won this
-    time over the chance with which it was played. That is without bias, and varies little. Regrets don't fall below zero (RM+).
+    What an action would have won is estimated by its mean so far, and corrected, for the action that was played, by what it won
+    this time over the chance with which it was played. That is without bias, and varies little. Regrets don't fall below 0 (RM+).
     """
     legal, regret, mean = trees.legal[c, node, role], trees.regret[c, node, role], trees.mean[c, node, role]
     played, won = walks.action[w, depth, role], walks.value[w, p]
@@ -537,7 +538,8 @@ def grow(
         count: trees.
         times: how often.
         exploration: part of the actions that is drawn uniformly.
-        plays_out: whether new nodes are played out at random. If not, simulations end there, and what they won has yet to be written.
+        plays_out: whether new nodes are played out at random. If not, simulations end there, and what they won has yet to be
+            written.
         goes_back: whether what was won goes back. If not, `go_back` has yet to be called.
         known: positions at which a simulation ends.
         trees: to which nodes are added.
