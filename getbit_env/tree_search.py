@@ -34,6 +34,7 @@ SIMULATIONS = 512
 PRIOR_WEIGHT = 2.0
 TREES = 32  # that are grown at a time; the trees of one thread should stay in its caches
 MOST_BYTES = 1 << 28  # of the trees of a thread
+ROWS = 64  # of one question to a prior
 STEPS = 4  # times `AT_A_TIME` simulations between two looks at the clock
 
 
@@ -187,15 +188,27 @@ class _TreeSearch(DrawingBot):
         rows, masks = seen[:fresh].reshape(fresh * players, -1), mask[:fresh].reshape(fresh * players, -1)
         live = np.flatnonzero(rows.any(axis=1))
         policy = np.zeros(masks.shape)
-        policy[live] = prior.probabilities(rows[live], masks[live])
+        policy[live] = _asked(prior.probabilities, rows[live], masks[live])
         tree.write_priors(each, self.prior_weight, policy.reshape(fresh, players, -1), space.trees, walks)
         if self.leaves == Leaves.VALUES:
             shares = np.zeros(len(rows))
             # Payoffs are 1 for the win and -1 / (players - 1) for every other player.
-            shares[live] = np.maximum((prior.values(rows[live], masks[live]) * (players - 1) + 1) / players, 0)
+            shares[live] = np.maximum((_asked(prior.values, rows[live], masks[live]) * (players - 1) + 1) / players, 0)
             values = shares.reshape(fresh, players)
             values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-9)
             tree.write_values(each, values, space.trees, walks)
+
+
+def _asked(function: Any, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+    """What a function says of each row, asked about `ROWS` of them at a time, the last ones filled up.
+
+    Networks round differently in batches of different size. A search would make other plays of that.
+    """
+    rows = len(observation)
+    filled = np.resize(np.arange(rows), -(-rows // ROWS) * ROWS)
+    parts = [function(observation[part], action_mask[part]) for part in filled.reshape(-1, ROWS)]
+    said: NDArray[np.float64] = np.concatenate(parts)[:rows]
+    return said
 
 
 class TreeSearch(PerfectRecall):

@@ -158,8 +158,8 @@ def test_games_have_the_same_files() -> None:
         folder = ROOT / "getbit_env" / game
         return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
 
-    # Perfect recall of its memory games, and bots that weigh the joint plays of simultaneous players.
-    alone = {"get_bit": {"recall.py", "bots/levels.py"}}
+    # Perfect recall of its memory games, and bots that weigh or search the joint plays of simultaneous players.
+    alone = {"get_bit": {"recall.py", "bots/levels.py", "bots/playouts.py", "bots/tree.py"}}
     one, *others = ({*files(game)} - alone.get(game, set()) for game in GAMES)
     assert "engine.py" in one
     assert all(each == one for each in others)

@@ -283,17 +283,28 @@ def read_roots(
     """The key of the position that each observation, `[B, D]`, shows, and the viewer's role in it; 0 and -1 for zeros."""
     for b in range(observation.shape[0]):
         keys[b], roles[b] = 0, -1
-        if _read_root(view, observation, b, walks.fresh_games, 0):
+        roles[b] = _read_root(view, observation, b, walks, 0)
+        if roles[b] >= 0:
             keys[b] = _key(view.robots_per_player, walks.fresh_games, 0)
-            roles[b] = _role(view.robots_per_player, walks.fresh_games, 0, 0)
 
 
 @inlined
-def _read_root(view: View, observation: NDArray[np.float32], b: int, games: Games, g: int) -> bool:
-    """Set game `g` to what an observation shows, and say whether it shows a position."""
-    line = read_position(view, observation, b, games.place[:, g], games.limbs[:, g], games.hand[:, g])
+def _read_root(view: View, observation: NDArray[np.float32], b: int, walks: Walks, g: int) -> int:
+    """Set new game `g` to what an observation shows, its players numbered by role, and say the viewer's role; -1 for zeros."""
+    read, games, each = walks.games, walks.fresh_games, view.robots_per_player
+    if read_position(view, observation, b, read.place[:, 0], read.limbs[:, 0], read.hand[:, 0]) == 0:
+        return -1
+    last = view.players - 1
+    for p in range(view.players):
+        player = _role(each, read, 0, p)
+        if player == OUT:
+            player = last
+            last -= 1
+        for k in range(each):
+            r, to = p * each + k, player * each + k
+            games.place[to, g], games.limbs[to, g], games.hand[to, g] = read.place[r, 0], read.limbs[r, 0], read.hand[r, 0]
     games.rounds[g] = np.uint8(not reads_first_round(view, observation, b))
-    return bool(line > 0)
+    return _role(each, read, 0, 0)
 
 
 @lean_kernel
@@ -307,7 +318,7 @@ def plant(view: View, observation: NDArray[np.float32], trees: Trees, walks: Wal
         for p in range(trees.policy.shape[1]):
             for a in range(trees.policy.shape[2]):
                 trees.policy[c, p, a] = 0
-        _read_root(view, observation, c, games, c)
+        _read_root(view, observation, c, walks, c)
         for r in range(games.place.shape[0]):
             trees.place[r, c], trees.limbs[r, c], trees.hand[r, c] = games.place[r, c], games.limbs[r, c], games.hand[r, c]
         trees.rounds[c] = games.rounds[c]
