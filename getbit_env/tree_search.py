@@ -34,7 +34,7 @@ SIMULATIONS = 512
 PRIOR_WEIGHT = 2.0
 TREES = 32  # that are grown at a time; the trees of one thread should stay in its caches
 MOST_BYTES = 1 << 28  # of the trees of a thread
-ROWS = 64  # of one question to a prior
+ROWS = 8  # of one question to a prior
 STEPS = 4  # times `AT_A_TIME` simulations between two looks at the clock
 
 
@@ -202,7 +202,7 @@ class _TreeSearch(DrawingBot):
 def _asked(function: Any, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
     """What a function says of each row, asked about `ROWS` of them at a time, the last ones filled up.
 
-    Networks round differently in batches of different size. A search would make other plays of that.
+    Networks round by the size of a batch, and by the place of a row in a large one. A search can make another play of that.
     """
     rows = len(observation)
     filled = np.resize(np.arange(rows), -(-rows // ROWS) * ROWS)

@@ -16,7 +16,7 @@ from getbit_env.exact import GameGraph, Positions, gain_of
 from getbit_env.exact.endgames import Endgames, endgames, endgames_path, solve_endgames
 from getbit_env.exact.many_players import solve_many_players
 from getbit_env.exact.stored_results import FOLDER_VARIABLE, StoredResultError
-from getbit_env.exact.two_players import solve_two_players
+from getbit_env.exact.two_players import TwoPlayerSolution, solve_two_players
 from getbit_env.get_bit.bots import tree
 from getbit_env.get_bit.bots.playouts import draw_playout_cards, new_lots
 from getbit_env.get_bit.observations import Layout
@@ -115,11 +115,11 @@ def gain(agent: Any, graph: GameGraph) -> float:
     return gain_of(graph.policy_of(agent), graph)[0]
 
 
-@pytest.mark.parametrize(("name", "few", "bound"), [("2p-3c-1l", 256, 0.12), ("3p-1r-4c-1l", 64, 0.05)])
-def test_more_simulations_come_nearer_to_an_equilibrium(name: str, few: int, bound: float) -> None:
-    graph = GameGraph(Positions(parse_variant(name)))
-    gains = [gain(TreeSearch(simulations=simulations), graph) for simulations in (few, 64 * few)]
-    assert gains[1] < bound < gains[0]
+def test_more_simulations_come_nearer_to_an_equilibrium() -> None:
+    """With two players; with more, what regret matching comes to need not be one."""
+    graph = GameGraph(Positions(parse_variant("2p-3c-1l")))
+    gains = [gain(TreeSearch(simulations=simulations), graph) for simulations in (256, 1 << 14)]
+    assert gains[1] < 0.12 < 0.3 < gains[0]
 
 
 def test_a_safe_card_is_found() -> None:
@@ -213,7 +213,7 @@ def test_endgames_are_kept(cache: Path) -> None:
     assert content_digest("recall:tree-search@endgames=3", replace(variant, memory=True)) is not None
 
 
-# --- a trained policy --------------------------------------------------------------------------------------------------------------
+# --- a trained policy ------------------------------------------------------------------------------------------------------------
 
 
 def network(name: str, with_values: bool = True) -> NetworkAgent:
@@ -258,44 +258,42 @@ def test_it_begins_with_the_policy_that_it_is_given(name: str, leaves: str) -> N
         found = agent.probabilities(seen, mask)
         np.testing.assert_allclose(found.sum(axis=1), 1)
         far.append(abs(found - wanted).max())
-        np.testing.assert_array_equal(agent.probabilities(seen[3:4], mask[3:4])[0], found[3])
+        alone = agent.probabilities(seen[3:4], mask[3:4])[0]
+        np.testing.assert_allclose(alone, found[3], atol=1e-6)  # layers round by the size of a batch, on some machines
     assert far[1] < 1e-3 < far[0]
 
 
+class Knowing:
+    """Plays at random, and knows what positions are worth."""
+
+    name = "knowing"
+
+    def __init__(self, solution: TwoPlayerSolution) -> None:
+        self.solution = solution
+
+    def reset(self, layout: Any, begins: Any, seed: Any) -> None:
+        """See `Agent`."""
+
+    def act(self, observation: Any, action_mask: Any) -> Any:
+        assert len(observation) == len(action_mask)
+        return action_mask.argmax(axis=1)
+
+    def probabilities(self, observation: Any, action_mask: Any) -> Any:
+        assert len(observation) == len(action_mask)
+        return action_mask / action_mask.sum(axis=1, keepdims=True)
+
+    def values(self, observation: Any, action_mask: Any) -> Any:
+        assert len(observation) == len(action_mask)
+        numbers, roles = self.solution.positions.read(observation)
+        return self.solution.values[numbers, roles]
+
+
 def test_values_of_the_prior_are_what_its_leaves_are_worth() -> None:
-    """With true values at the leaves a search of one round finds what a network that knows nothing does not."""
-    variant = parse_variant("4p-2l")
-    graph = GameGraph(Positions(variant))
-    uniform = graph.go_back(graph.uniform_policy())[0]
-    positions = graph.positions
-
-    class Knowing:
-        """Plays at random, and knows what that is worth."""
-
-        name = "knowing"
-
-        def reset(self, layout: Any, begins: Any, seed: Any) -> None:
-            pass
-
-        def act(self, observation: Any, action_mask: Any) -> Any:
-            return action_mask.argmax(axis=1)
-
-        def probabilities(self, _observation: Any, action_mask: Any) -> Any:
-            return action_mask / action_mask.sum(axis=1, keepdims=True)
-
-        def values(self, observation: Any, _action_mask: Any) -> Any:
-            numbers, roles = positions.read(observation)
-            return (uniform[numbers, roles] * variant.players - 1) / (variant.players - 1)
-
-    numbers = np.linspace(1, positions.count - 1, 300).astype(np.int64)
-    seen, mask = positions.see(numbers)
-    seen, mask = seen[:, 0].copy(), mask[:, 0].copy()
-    many = ready(TreeSearch(simulations=8192), "4p-2l", 300).probabilities(seen, mask)
-    far = []
-    for leaves in ("values", "playouts"):
-        agent = ready(TreeSearch(simulations=128, prior=Knowing(), leaves=leaves, prior_weight=0), "4p-2l", 300)
-        far.append(abs(agent.probabilities(seen, mask) - many).mean())
-    assert far[0] < 0.8 * far[1]
+    """With true values at its leaves it finds with few simulations what it takes many playouts to find."""
+    solution = solve_two_players(parse_variant("2p-3c-1l"))
+    graph, prior = GameGraph(solution.positions), Knowing(solution)
+    gains = [gain(TreeSearch(simulations=1024, prior=prior, leaves=leaves), graph) for leaves in ("values", "playouts")]
+    assert gains[0] < 0.5 * gains[1]
 
 
 # --- options ---------------------------------------------------------------------------------------------------------------------
