@@ -131,7 +131,8 @@ def exact_learning(variant: str) -> str:
 def search(variant: str) -> str:
     """What `python -m eval.search` found for a game."""
     kept = json.loads((ROOT / "docs/search.json").read_text(encoding="utf-8"))
-    found, settings, about = kept["games"][variant], kept["settings"], kept["about"]
+    found, about = kept["games"][variant], kept["about"]
+    settings = found["settings"]
     agents = found["agents"].values()
     opponents = next(iter(agents))["wins"]
     rows = [f"| `{variant}` | budget | milliseconds | gain | {' | '.join(f'among `{name}`' for name in opponents)} |"]
@@ -141,9 +142,10 @@ def search(variant: str) -> str:
         wins = " | ".join(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in one["wins"].values())
         rows.append(f"| {one['kind']} | {one['budget'] or ''} | {one['ms']:.3f} | {gain} | {wins} |")
     rows.append(f"| the uniform policy | | | {found['random']:.4f} |{' |' * len(opponents)}")
+    widths = " x ".join(map(str, settings["widths"]))
     told = (
-        f"Endgames of {settings['endgames']} limbs; a prior of {' x '.join(map(str, settings['widths']))} from {settings['decisions']:,} "
-        f"decisions of `train.ppo`; {settings['starts']} starts in all rotations; seed {settings['seed']}; {about['machine']}, numba {about['numba']}."
+        f"Endgames of {settings['endgames']} limbs; a prior of {widths} from {settings['decisions']:,} decisions of `train.ppo`; "
+        f"{settings['starts']} starts in all rotations; seed {settings['seed']}; {about['machine']}, numba {about['numba']}."
     )
     return "\n".join([*rows, "", told])
 

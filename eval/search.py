@@ -128,17 +128,20 @@ def judge(searcher: Searcher, variant: Variant, graph: GameGraph | None, starts:
 def study(variant: str, folder: Path, given: Any, kept: dict[str, Any]) -> dict[str, Any]:
     """Judge all agents in one game, those that are not kept yet."""
     game = find_variant(variant)
-    prior = trained(variant, folder / "prior", given.decisions)
+    prior = trained(variant, folder / "prior", kept.get("settings", {}).get("decisions", given.decisions))
     graph = GameGraph(Positions(game))
     kept.setdefault("random", gain_of(graph.uniform_policy(), graph)[0])
     kept.setdefault("positions", graph.positions.count)
+    settings = {"decisions": given.decisions, "widths": WIDTHS, "seed": SEED, "starts": given.starts, "endgames": ENDGAMES}
+    if kept.setdefault("settings", settings) != settings:
+        print(f"{variant} goes on with the settings that it began with: {kept['settings']}", file=sys.stderr)
     agents = kept.setdefault("agents", {})
     wanted = list(searchers(prior, given.playouts, given.simulations, given.network_simulations))
     for number, searcher in enumerate(wanted):
         key = f"{searcher.kind} {searcher.budget}"
         if key in agents:
             continue
-        agents[key] = judge(searcher, game, graph, given.starts)
+        agents[key] = judge(searcher, game, graph, kept["settings"]["starts"])
         gain = agents[key]["gain"]
         said = "no policy to judge" if gain is None else f"gain {gain:.4f}"
         print(f"{variant} {number + 1}/{len(wanted)}: {key}: {agents[key]['ms']:.3f} ms, {said}", file=sys.stderr, flush=True)
@@ -175,8 +178,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.sea
                 at = folder / "figures.json"
                 kept = json.loads(at.read_text(encoding="utf-8")) if at.exists() else {}
                 figures[variant] = study(variant, folder, given, kept)
-            settings = {"decisions": given.decisions, "widths": WIDTHS, "seed": SEED, "starts": given.starts, "endgames": ENDGAMES}
-            write_json(given.figures, {"about": provenance(ID), "settings": settings, "games": figures})
+            write_json(given.figures, {"about": provenance(ID), "games": figures})
             draw(figures, given.picture)
     except KeyboardInterrupt:
         sys.exit(130)
