@@ -289,11 +289,27 @@ class Knowing:
 
 
 def test_values_of_the_prior_are_what_its_leaves_are_worth() -> None:
-    """With true values at its leaves it finds with few simulations what it takes many playouts to find."""
-    solution = solve_two_players(parse_variant("2p-3c-1l"))
-    graph, prior = GameGraph(solution.positions), Knowing(solution)
-    gains = [gain(TreeSearch(simulations=1024, prior=prior, leaves=leaves), graph) for leaves in ("values", "playouts")]
-    assert gains[0] < 0.5 * gains[1]
+    """Every new node is worth to each role what the prior says, and the root what its simulations came to."""
+    solution = solve_two_players(parse_variant("2p-3c-2l"))
+    positions = solution.positions
+    agent = ready(TreeSearch(simulations=16, prior=Knowing(solution), leaves="values"), "2p-3c-2l")
+    seen, mask = positions.see(np.array([1]))
+    agent.probabilities(seen[:, 0].copy(), mask[:, 0].copy())
+    trees = agent.agent._spaces[0].trees
+    keys = np.zeros(positions.count, np.uint64)
+    tree.position_keys(2, positions.games(np.arange(positions.count)), keys)
+    numbers = {int(key): number for number, key in enumerate(keys)}
+    met = 0
+    for key, node in zip(trees.keys[0], trees.nodes[0], strict=True):
+        if key and node:
+            untried = trees.count[0, node] == 0
+            wanted = np.broadcast_to((solution.values[numbers[int(key)]][:, None] + 1) / 2, untried.shape)
+            np.testing.assert_allclose(trees.mean[0, node][untried], wanted[untried], atol=1e-6)
+            met += int(untried.sum())
+    assert met > 100
+    tried = trees.count[0, 0] > 0
+    assert (trees.mean[0, 0][tried] != 0.5).any()
+    assert trees.count[0, 0].sum() == 2 * 16
 
 
 # --- options ---------------------------------------------------------------------------------------------------------------------
