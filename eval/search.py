@@ -31,7 +31,7 @@ from train import ppo
 
 from .speed.workloads import midgame
 
-VARIANTS = ("4p-2l", "2p-2l")
+VARIANTS = ("4p-2l",)
 OPPONENTS = ("counter", "lookahead", "montecarlo")
 PLAYOUTS, SIMULATIONS = (10, 40, 200, 1000), (32, 128, 512, 2048)
 WITH_NETWORK = (32, 128)  # simulations: each costs as much as ten without

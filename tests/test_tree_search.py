@@ -302,14 +302,14 @@ def test_values_of_the_prior_are_what_its_leaves_are_worth() -> None:
     met = 0
     for key, node in zip(trees.keys[0], trees.nodes[0], strict=True):
         if key and node:
-            untried = trees.count[0, node] == 0
+            untried = trees.tried[0, node] == 0
             wanted = np.broadcast_to((solution.values[numbers[int(key)]][:, None] + 1) / 2, untried.shape)
             np.testing.assert_allclose(trees.mean[0, node][untried], wanted[untried], atol=1e-6)
             met += int(untried.sum())
     assert met > 100
-    tried = trees.count[0, 0] > 0
+    tried = trees.tried[0, 0] > 0
     assert (trees.mean[0, 0][tried] != 0.5).any()
-    assert trees.count[0, 0].sum() == 2 * 16
+    assert trees.tried[0, 0].sum() == 2 * 16
 
 
 # --- options ---------------------------------------------------------------------------------------------------------------------

@@ -72,9 +72,12 @@ def new_playout_workspace(variant: Variant, playouts: int) -> PlayoutWorkspace:
         np.zeros(variant.players + 1, np.float32),
         np.zeros(games, np.uint32),
         np.zeros(games, np.int64),
-        *(np.zeros(games, np.uint8) for _ in range(2)),
+        np.zeros(games, np.uint8),
+        np.zeros(games, np.uint8),
         np.zeros(games, np.int64),
-        *(np.zeros(robots, np.uint8) for _ in range(3)),
+        np.zeros(robots, np.uint8),
+        np.zeros(robots, np.uint8),
+        np.zeros(robots, np.uint8),
     )
 
 
@@ -160,7 +163,7 @@ def playout_seed(key: np.uint64, number: int) -> np.uint32:
 
 
 @inlined
-def _settle(each: int, work: PlayoutWorkspace, n: int) -> int:
+def _settle(each: int, work: PlayoutWorkspace, n: int) -> np.int64:
     """Note which of the first `n` games are decided for the viewer, and which it won; returns how many are decided."""
     won, done, over, finish = work.won[:n], work.done[:n], work.outcome.over[:n], work.outcome.finish[0, :n]
     limbs = work.games.limbs[0, :n]
@@ -178,15 +181,15 @@ def _settle(each: int, work: PlayoutWorkspace, n: int) -> int:
 
 
 @inlined
-def _gather(row: NDArray[np.uint8], stays: NDArray[np.int64], count: int) -> None:
+def _gather(row: NDArray[np.uint8], stays: NDArray[np.int64], count: np.int64) -> None:
     for i in range(count):
         row[i] = row[stays[i]]
 
 
 @inlined
-def _move_up(work: PlayoutWorkspace, n: int, wins: NDArray[np.int64]) -> int:
+def _move_up(work: PlayoutWorkspace, n: int, wins: NDArray[np.int64]) -> np.int64:
     """Count the wins of the games that are done, which make room; returns how many are left."""
-    games, m = work.games, 0
+    games, m = work.games, np.int64(0)
     for g in range(n):
         work.stays[m] = g
         m += 1 - np.int64(work.done[g])
@@ -258,7 +261,7 @@ def _play(rules: Rules, view: View, n: int, wins: NDArray[np.int64], work: Playo
         play_round(rules, work.games, work.cards, work.pays, np.float32(0), work.scratch, work.outcome, 0, n)
         turn += 1
         if _settle(each, work, n) >= MOVES_UP * n:
-            n = _move_up(work, n, wins)
+            n = int(_move_up(work, n, wins))
 
 
 @lean_kernel

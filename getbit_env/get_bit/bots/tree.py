@@ -63,7 +63,7 @@ class Trees(NamedTuple):
     legal: NDArray[np.uint64]  # [C, N, P] set of actions
     regret: NDArray[np.float32]  # [C, N, P, A]
     mean: NDArray[np.float32]  # [C, N, P, A] of what was won by the action
-    count: NDArray[np.float32]  # [C, N, P, A] how often it was played
+    tried: NDArray[np.float32]  # [C, N, P, A] how often it was played
     policy: NDArray[np.float64]  # [C, P, A] chances in the root, summed
     done: NDArray[np.int64]  # [C] simulations
 
@@ -112,13 +112,17 @@ def new_trees(variant: Variant, trees: int, nodes: int) -> Trees:
     size = table_size(nodes)
     return Trees(
         np.zeros(trees, np.uint64),
-        *(np.zeros(places, np.uint8) for _ in range(3)),
+        np.zeros(places, np.uint8),
+        np.zeros(places, np.uint8),
+        np.zeros(places, np.uint8),
         np.zeros(trees, np.uint8),
         np.zeros(trees, np.int64),
         np.zeros((trees, size), np.uint64),
         np.zeros((trees, size), np.int32),
         np.zeros(table[:3], np.uint64),
-        *(np.zeros(table, np.float32) for _ in range(3)),
+        np.zeros(table, np.float32),
+        np.zeros(table, np.float32),
+        np.zeros(table, np.float32),
         np.zeros((trees, players, actions)),
         np.zeros(trees, np.int64),
     )
@@ -140,7 +144,8 @@ def new_walks(variant: Variant, walks: int) -> Walks:
         np.zeros(walks, np.int32),
         np.zeros(walks, whole),
         np.zeros((walks, most), np.int32),
-        *(np.zeros((walks, most, players), np.uint8) for _ in range(2)),
+        np.zeros((walks, most, players), np.uint8),
+        np.zeros((walks, most, players), np.uint8),
         np.zeros((walks, most, players), np.float32),
         np.zeros((walks, players)),
         np.zeros(1, whole),
@@ -219,7 +224,7 @@ def fill_known(keys: NDArray[np.uint64], values: NDArray[np.float32], known: Kno
 
 
 @inlined
-def _find_known(known: KnownValues, key: np.uint64) -> int:
+def _find_known(known: KnownValues, key: np.uint64) -> np.int64:
     """Where a position stands in the table; -1 if nowhere."""
     mask = np.uint64(known.keys.shape[0] - 1)
     at = key & mask
@@ -234,7 +239,7 @@ def _find_known(known: KnownValues, key: np.uint64) -> int:
 
 
 @inlined
-def _find_node(trees: Trees, c: int, key: np.uint64) -> int:
+def _find_node(trees: Trees, c: int, key: np.uint64) -> np.int64:
     """The place of a key in the hash table of tree `c`: where it stands, or could stand."""
     mask = np.uint64(trees.keys.shape[1] - 1)
     at = key & mask
@@ -244,7 +249,7 @@ def _find_node(trees: Trees, c: int, key: np.uint64) -> int:
 
 
 @inlined
-def _add_node(each: int, cards: int, trees: Trees, c: int, at: int, key: np.uint64, games: Games, g: int) -> int:
+def _add_node(each: int, cards: int, trees: Trees, c: int, at: np.int64, key: np.uint64, games: Games, g: int) -> int:
     """Make the position of game `g` the next node of tree `c`."""
     node = trees.size[c]
     trees.size[c] += 1
@@ -272,7 +277,7 @@ def _add_node(each: int, cards: int, trees: Trees, c: int, at: int, key: np.uint
         for a in range(trees.regret.shape[3]):
             trees.regret[c, node, role, a] = 0
             trees.mean[c, node, role, a] = expected
-            trees.count[c, node, role, a] = 0
+            trees.tried[c, node, role, a] = 0
     return int(node)
 
 
@@ -455,7 +460,7 @@ def _walk(
             if not ends and walks.node[g] < 0:
                 continue
             key = _key(each, games, g)
-            at = _find_known(known, key) if ends else -1
+            at = _find_known(known, key) if ends else np.int64(-1)
             if at >= 0:
                 for p in range(players):
                     role = _role(each, games, g, p)
@@ -523,8 +528,8 @@ def _learn(trees: Trees, c: int, node: int, role: int, at_root: bool, walks: Wal
     for a in range(regret.shape[0]):
         if (legal >> np.uint64(a)) & np.uint64(1):
             regret[a] = max(regret[a] + mean[a] - expected + (excess if a == played else 0.0), 0.0)
-    trees.count[c, node, role, played] += 1
-    mean[played] += (won - mean[played]) / trees.count[c, node, role, played]
+    trees.tried[c, node, role, played] += 1
+    mean[played] += (won - mean[played]) / trees.tried[c, node, role, played]
     walks.value[w, p] = expected
 
 
