@@ -20,7 +20,7 @@ from getbit_env.sharks_are_wild import notation, observations, raw_env
 from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
-_NAMES = ("citing", "environment", "environments", "exact_learning", "getting_started", "sharks_are_wild", "speed")
+_NAMES = ("citing", "environment", "environments", "exact_learning", "getting_started", "search", "sharks_are_wild", "speed")
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _NAMES))
 EXTRAS = {  # what each extra of pyproject.toml is for
     "sb3": "Stable-Baselines3, sb3-contrib, torch and TensorBoard: training",
@@ -128,6 +128,28 @@ def exact_learning(variant: str) -> str:
     return "\n".join([*rows, "", told])
 
 
+def search(variant: str) -> str:
+    """What `python -m eval.search` found for a game."""
+    kept = json.loads((ROOT / "docs/search.json").read_text(encoding="utf-8"))
+    found, about = kept["games"][variant], kept["about"]
+    settings = found["settings"]
+    agents = found["agents"].values()
+    opponents = next(iter(agents))["wins"]
+    rows = [f"| `{variant}` | budget | milliseconds | gain | {' | '.join(f'among `{name}`' for name in opponents)} |"]
+    rows.append("| --- |" + " ---: |" * (3 + len(opponents)))
+    for one in agents:
+        gain = "" if one["gain"] is None else f"{one['gain']:.4f}"
+        wins = " | ".join(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in one["wins"].values())
+        rows.append(f"| {one['kind']} | {one['budget'] or ''} | {one['ms']:.3f} | {gain} | {wins} |")
+    rows.append(f"| the uniform policy | | | {found['random']:.4f} |{' |' * len(opponents)}")
+    widths = " x ".join(map(str, settings["widths"]))
+    told = (
+        f"Endgames of {settings['endgames']} limbs; a prior of {widths} from {settings['decisions']:,} decisions of `train.ppo`; "
+        f"{settings['starts']} starts in all rotations; seed {settings['seed']}; {about['machine']}, numba {about['numba']}."
+    )
+    return "\n".join([*rows, "", told])
+
+
 def table(what: str) -> str:
     """The table that a page asks for: `variants`, `layout` and `facts` with a variant, one of the second game, of speeds, ..."""
     kind, *words = what.split()
@@ -141,6 +163,8 @@ def table(what: str) -> str:
         return speed.table(what, speed.kept_figures())
     if kind == "exact-learning":
         return exact_learning(words[0])
+    if kind == "search":
+        return search(words[0])
     if kind == "sharks-actions":
         return notation.action_table(sharks.parse_variant(words[0]))
     if kind == "sharks-snapshot":

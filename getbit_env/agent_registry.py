@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -20,6 +21,7 @@ PACKAGE = Path(__file__).parent
 # In a wheel the trained agents lie inside the package; in a checkout they stay where they are made.
 SHIPPED = PACKAGE / "shipped" if (PACKAGE / "shipped").is_dir() else PACKAGE.parent / "agents"
 SB3, MODEL_SUFFIX = "sb3:", ".zip"
+OPTION = "@"  # before each option after a name
 LONGEST = 80  # letters of a name that a message repeats
 
 
@@ -34,8 +36,10 @@ def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -
     Args:
         agent: one of
 
-            - the name of a bot (`GameSpec.bots`) or of a trained agent (`shipped_agents`);
+            - the name of a bot (`GameSpec.bots`), with options after it if need be, `montecarlo@playouts=1000`;
+            - the name of a trained agent (`shipped_agents`);
             - `equilibrium`, which plays the games that `getbit solve` has solved (`getbit_env.exact.Equilibrium`);
+            - `tree-search`, with options likewise, `tree-search@simulations=256@endgames=5` (`getbit_env.tree_search.TreeSearch`);
             - the folder of a run, which holds a `policy.safetensors`;
             - a file `*.npz` that holds a best response (`getbit_env.exact.BestResponse`);
             - a model of Stable-Baselines3, `PATH.zip` or `sb3:PATH.zip` (`getbit_env.as_agent`);
@@ -169,24 +173,7 @@ def content_digest(name: str, variant: Variant) -> str | None:
     Raises:
         ValueError: it plays from a file that can't be read.
     """
-    _, name = _unwrapped(name)
-    game = game_named(name)
-    if name in game.bots:
-        return None
-    if name in shipped_agents():
-        files = [SHIPPED / name / POLICY_FILE]
-    elif name in game.named_agents:
-        agent = _attribute(game.named_agents[name])()
-        files = agent.files(variant) if hasattr(agent, "files") else []
-    elif _is_folder(name):
-        files = [Path(name) / POLICY_FILE]
-    elif _loader_of_file(name):
-        files = [Path(name)]
-    elif model := _model_file(name):
-        files = [model, *(model.with_name(beside) for beside in normalization_names(model) if model.with_name(beside).is_file())]
-    else:
-        module = importlib.import_module(name.partition(":")[0])
-        files = [Path(module.__file__)] if getattr(module, "__file__", None) else []  # type: ignore[arg-type]  # not None
+    files = agent_files(name, variant)
     digest = hashlib.sha256()
     for file in files:
         try:
@@ -196,6 +183,33 @@ def content_digest(name: str, variant: Variant) -> str | None:
     return digest.hexdigest()[:16] if files else None
 
 
+def agent_files(name: str, variant: Variant) -> list[Path]:
+    """The files that an agent plays from; none for a bot.
+
+    Args:
+        name: as `load_agent` knows it.
+        variant: what it is to play.
+    """
+    _, name = _unwrapped(name)
+    game = game_named(name)
+    make, options = _with_options(name, game)
+    if name.partition(OPTION)[0] in game.bots:
+        return []
+    if name in shipped_agents():
+        return [SHIPPED / name / POLICY_FILE]
+    if make is not None:
+        agent = make(**options)
+        return list(agent.files(variant)) if hasattr(agent, "files") else []
+    if _is_folder(name):
+        return [Path(name) / POLICY_FILE]
+    if _loader_of_file(name):
+        return [Path(name)]
+    if model := _model_file(name):
+        return [model, *(model.with_name(beside) for beside in normalization_names(model) if model.with_name(beside).is_file())]
+    module = importlib.import_module(name.partition(":")[0])
+    return [Path(module.__file__)] if getattr(module, "__file__", None) else []  # type: ignore[arg-type]  # not None
+
+
 def is_code(name: str) -> bool:
     """Whether a name is `module:attribute`, or that of a model which is unpickled: to load it runs code.
 
@@ -203,7 +217,8 @@ def is_code(name: str) -> bool:
     """
     _, name = _unwrapped(name)
     game = game_named(name)
-    known = name in game.bots or name in game.named_agents or name in shipped_agents()
+    plain = name.partition(OPTION)[0]
+    known = plain in game.bots or plain in game.named_agents or name in shipped_agents()
     coded = ":" in name or _model_file(name) is not None
     return coded and not known and not _is_folder(name) and not _loader_of_file(name)
 
@@ -242,13 +257,14 @@ def _load_named(name: str, modules: bool) -> Agent:
 
 def _load_unwrapped(name: str, modules: bool) -> Agent:
     game = game_named(name)
-    if name in game.bots:
-        return game.bots[name]()
+    make, options = _with_options(name, game)
+    if make is not None:
+        try:
+            return make(**options)
+        except ValueError as error:
+            raise ValueError(f"agent {_short(name)}: {error}") from error
     if name in shipped_agents():
         return load_network(SHIPPED / name / POLICY_FILE, name)
-    if name in game.named_agents:
-        made: Agent = _attribute(game.named_agents[name])()
-        return made
     if _is_folder(name):
         file = Path(name) / POLICY_FILE
         if not file.exists():
@@ -269,6 +285,37 @@ def _load_unwrapped(name: str, modules: bool) -> Agent:
     if colon:
         return _import_agent(name, module, attribute)
     raise ValueError(_unknown(name, game))
+
+
+def _with_options(name: str, game: GameSpec) -> tuple[Callable[..., Agent] | None, dict[str, Any]]:
+    """What makes the bot, or the other agent of the game, of this name, and the options after it; None if there is none.
+
+    Raises:
+        ValueError: it has no such option, or it is none of its values.
+    """
+    plain, *given = name.split(OPTION)
+    if plain in game.bots:
+        make: Callable[..., Agent] = game.bots[plain]
+    elif plain in game.named_agents:
+        make = _attribute(game.named_agents[plain])
+    else:
+        return None, {}
+    options: dict[str, Any] = {}
+    known = {option.name: option.default for option in inspect.signature(make).parameters.values()} if given else {}
+    for text in given:
+        option, equals, value = text.partition("=")
+        if option not in known or not equals:
+            said = f"there is no option {text!r:.80}{did_you_mean(option, known)}" if equals else f"{text!r:.80} is no OPTION=VALUE"
+            raise ValueError(f"agent {_short(name)}: {said}; {plain} has {', '.join(known) or 'no options'}")
+        if option in options:
+            raise ValueError(f"agent {_short(name)}: {option} is given twice")
+        kind = type(known[option])
+        try:
+            options[option] = kind(value) if kind in (int, float) else value
+        except ValueError:
+            number = "a whole number" if kind is int else "a number"
+            raise ValueError(f"agent {_short(name)}: {option} is {number}, not {value!r:.80}") from None
+    return make, options
 
 
 def _unknown(name: str, game: GameSpec) -> str:

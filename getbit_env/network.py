@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import pairwise
@@ -24,6 +24,7 @@ from getbit_env.core.streams import game_streams
 from getbit_env.game_registry import find_variant, game_of
 
 POLICY_FILE = "policy.safetensors"
+VALUE = "value."  # before the names of tensors of values
 LARGEST_WEIGHT = 1e30  # sums of larger ones can overflow, and a policy of NaN plays nothing
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -45,6 +46,7 @@ class NetworkAgent(SeatPlayer):
         options: of the observations that it reads.
         layers: `[(weight [out, in], bias [out]), ...]` float32.
         activation: what stands between them.
+        value_layers: likewise, of what it expects to be paid at the end of a game; empty if it expects nothing.
         about: what its file says of where it comes from.
     """
 
@@ -54,6 +56,7 @@ class NetworkAgent(SeatPlayer):
     game: str
     layers: Layers
     activation: Activation
+    value_layers: Layers
     about: dict[str, str]
 
     def __init__(
@@ -65,6 +68,7 @@ class NetworkAgent(SeatPlayer):
         activation: str = "tanh",
         name: str = "network",
         about: dict[str, str] | None = None,
+        value_layers: Layers | None = None,
     ) -> None:
         """Make the policy.
 
@@ -80,14 +84,12 @@ class NetworkAgent(SeatPlayer):
         self.name, self.variant, self.options = name, variant, options or game.options()
         self.game = game.id
         self.layers, self.about = layers, about or {}
-        sizes = [weight.shape for weight, _ in layers]
         self._layout = game.make_layout(variant, self.options)
-        wanted = (self._layout.size, variant.actions)
-        if (sizes[0][1], sizes[-1][0]) != wanted or any(a[0] != b[1] for a, b in pairwise(sizes)):
-            raise ValueError(
-                f"layers {sizes} don't lead from {wanted[0]} entries of an observation of {variant} to {wanted[1]} actions"
-            )
-        self._transposed = [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
+        self._transposed = _transposed(layers, self._layout, variant.actions, f"{variant.actions} actions")
+        self.value_layers, self._of_values = value_layers or [], None
+        if value_layers:
+            _check_layers(value_layers)
+            self._of_values = _transposed(value_layers, self._layout, 1, "one value")
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `Agent`.
@@ -113,16 +115,23 @@ class NetworkAgent(SeatPlayer):
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Scores of all actions before masking: `[B, D]` -> `[B, A]`."""
-        x = observation
-        for weight, bias in self._transposed[:-1]:
-            x = x @ weight
-            x += bias
-            if self.activation == Activation.TANH:
-                np.tanh(x, out=x)
-            else:
-                np.maximum(x, 0, out=x)
-        weight, bias = self._transposed[-1]
-        return x @ weight + bias
+        return _forward(self._transposed, self.activation, observation)
+
+    @property
+    def values(self) -> Callable[[NDArray[np.float32], NDArray[np.int8]], NDArray[np.float64]]:
+        """See `Agent`.
+
+        Raises:
+            AttributeError: its file holds no values.
+        """
+        if self._of_values is None:
+            raise AttributeError(f"{self.name} has no values")
+        return self._values
+
+    def _values(self, observation: NDArray[np.float32], _action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        assert self._of_values is not None
+        values: NDArray[np.float64] = _forward(self._of_values, self.activation, observation)[:, 0].astype(np.float64)
+        return values
 
     def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """See `Agent`."""
@@ -145,6 +154,31 @@ class NetworkAgent(SeatPlayer):
 
     def __repr__(self) -> str:
         return f"NetworkAgent({self.name!r}, {self.variant})"
+
+
+def _transposed(layers: Layers, layout: Any, size: int, what: str) -> Layers:
+    """Layers as `_forward` takes them.
+
+    Raises:
+        ValueError: they don't lead from an observation to so many numbers.
+    """
+    sizes = [weight.shape for weight, _ in layers]
+    if (sizes[0][1], sizes[-1][0]) != (layout.size, size) or any(a[0] != b[1] for a, b in pairwise(sizes)):
+        raise ValueError(f"layers {sizes} don't lead from {layout.size} entries of an observation of {layout.variant} to {what}")
+    return [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
+
+
+def _forward(transposed: Layers, activation: Activation, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+    x = observation
+    for weight, bias in transposed[:-1]:
+        x = x @ weight
+        x += bias
+        if activation == Activation.TANH:
+            np.tanh(x, out=x)
+        else:
+            np.maximum(x, 0, out=x)
+    weight, bias = transposed[-1]
+    return x @ weight + bias
 
 
 def _check_layers(layers: Layers) -> None:
@@ -184,6 +218,8 @@ def save_network(path: Path, agent: NetworkAgent) -> None:
     tensors = {}
     for k, (weight, bias) in enumerate(agent.layers):
         tensors[f"{k}.weight"], tensors[f"{k}.bias"] = weight, bias
+    for k, (weight, bias) in enumerate(agent.value_layers):
+        tensors[f"{VALUE}{k}.weight"], tensors[f"{VALUE}{k}.bias"] = weight, bias
     about = {key: str(value) for key, value in agent.about.items()} | {
         "env": game_of(agent.variant).id,
         "variant": agent.variant.name,
@@ -217,16 +253,18 @@ def load_network(path: Path, name: str) -> NetworkAgent:
     try:
         with safe_open(path, framework="numpy") as file:
             about = file.metadata() or {}
-            layers = _read_layers(file)
-        return _agent(about, layers, name)
+            names = set(file.keys())
+            of_values = {key for key in names if key.startswith(VALUE)}
+            layers = _read_layers(file, names - of_values)
+            value_layers = _read_layers(file, of_values, VALUE) if of_values else []
+        return _agent(about, layers, value_layers, name)
     except (SafetensorError, ValueError) as error:
         raise ValueError(f"{path} is damaged or holds no policy: {_cut(str(error))}") from error
 
 
-def _read_layers(file: Any) -> Layers:
-    """The layers of an open file: tensors `0.weight`, `0.bias`, `1.weight`, ..., and nothing else."""
-    names = set(file.keys())
-    wanted = [(f"{k}.weight", f"{k}.bias") for k in range((len(names) + 1) // 2)]
+def _read_layers(file: Any, names: set[str], prefix: str = "") -> Layers:
+    """The layers of an open file that these tensors are: `0.weight`, `0.bias`, `1.weight`, ... after a prefix, and nothing else."""
+    wanted = [(f"{prefix}{k}.weight", f"{prefix}{k}.bias") for k in range((len(names) + 1) // 2)]
     if missing := [name for layer in wanted for name in layer if name not in names]:
         raise ValueError(f"it lacks {missing[0]}" + (f", and has {_cut(min(names))}" if names else ""))
     if not names:
@@ -239,7 +277,7 @@ def _read_layers(file: Any) -> Layers:
     return [(file.get_tensor(weight), file.get_tensor(bias)) for weight, bias in wanted]
 
 
-def _agent(about: dict[str, str], layers: Layers, name: str) -> NetworkAgent:
+def _agent(about: dict[str, str], layers: Layers, value_layers: Layers, name: str) -> NetworkAgent:
     """The agent of a file's metadata and layers."""
     if lacking := [key for key in ("env", "variant", "options", "activation") if key not in about]:
         raise ValueError(f"it does not say its {lacking[0]}")
@@ -254,7 +292,8 @@ def _agent(about: dict[str, str], layers: Layers, name: str) -> NetworkAgent:
         options = options_from(game.options, given)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"its options are none of an observation of {game}: {error}") from error
-    return NetworkAgent(layers, variant, options, activation=about["activation"], name=name, about=about)
+    activation = about["activation"]
+    return NetworkAgent(layers, variant, options, activation=activation, name=name, about=about, value_layers=value_layers)
 
 
 def _cut(text: str) -> str:

@@ -34,6 +34,7 @@ FACES = {  # modules that say of one game what generic code says of all
     "getbit_env": {*GAMES, "generic", "exact"},  # what users import
     "getbit_env.command_line": set(GAMES),  # the flags of their variants
     "getbit_env.best_responses": {"get_bit", "exact"},  # `best-response:` before the name of an agent
+    "getbit_env.tree_search": {"get_bit", "exact"},  # `tree-search`, with trained policies and solved endgames
     "getbit_env.benchmark.tasks": {"get_bit", "exact"},  # its protocol names the tasks that are judged exactly
     "getbit_env.web.advice": {"get_bit", "exact"},  # the exact values of positions
     "getbit_env.report.leaks": {"get_bit", "exact"},  # only there is it known what an agent loses where
@@ -157,8 +158,8 @@ def test_games_have_the_same_files() -> None:
         folder = ROOT / "getbit_env" / game
         return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
 
-    # Perfect recall of its memory games, and bots that weigh the joint plays of simultaneous players.
-    alone = {"get_bit": {"recall.py", "bots/levels.py"}}
+    # Perfect recall of its memory games, and bots that weigh or search the joint plays of simultaneous players.
+    alone = {"get_bit": {"recall.py", "bots/levels.py", "bots/playouts.py", "bots/tree.py"}}
     one, *others = ({*files(game)} - alone.get(game, set()) for game in GAMES)
     assert "engine.py" in one
     assert all(each == one for each in others)

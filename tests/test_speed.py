@@ -13,6 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from docs import speed, tables
 from docs.speed_pictures import draw_all
@@ -24,7 +25,8 @@ from getbit_env.exact.positions import expand, new_expansion
 from getbit_env.exact.two_players import solve_two_players
 from getbit_env.get_bit.bots.search import MonteCarlo
 from getbit_env.get_bit.observations import Layout
-from getbit_env.get_bit.variants import parse_variant
+from getbit_env.get_bit.rules import Games
+from getbit_env.get_bit.variants import Variant, parse_variant
 
 
 def copies(games: Any) -> list[np.ndarray]:
@@ -95,22 +97,38 @@ def test_parts_of_the_parallel_loop_play_the_same_games(monkeypatch: pytest.Monk
     assert len(set(games)) == 1
 
 
+def wins_of_viewer(variant: Variant, games: Games) -> NDArray[np.bool_]:
+    """Whether player 0 has won, `[G]`: of the players who lost no robot, or are still in the line, it has the frontmost robot."""
+    each, inside = variant.robots_per_player, games.limbs > 0
+    places = np.where(inside, games.place, 99).reshape(variant.players, each, -1)
+    places = np.where(inside.reshape(places.shape).all(axis=1, keepdims=True), places, 99).min(axis=1)
+    over: NDArray[np.bool_] = inside.sum(axis=0) <= variant.last_line
+    return over & (places.argmin(axis=0) == 0)
+
+
 @pytest.mark.parametrize("name", ["2p", "3p", "4p"])
 def test_the_rounds_recorded_of_a_search_are_those_that_it_plays(name: str) -> None:
+    """Played again by the rules alone, they are won as often, after each action."""
     variant = parse_variant(name)
     rows, masks = workloads.midgame(variant, 3)
-    bot = MonteCarlo(playouts=20)
+    bot, keys = MonteCarlo(playouts=20), game_streams(7, 1)
     for seen, mask in zip(rows[:, None], masks[:, None], strict=True):
         bot.reset(Layout(variant), np.ones(1, np.bool_), seed=7)
-        bot.act(seen, mask)
-        recorded = workloads.record_playouts(variant, seen, mask, game_streams(7, 1), 20)
+        values = bot.agent.values(seen, mask)[0]
+        recorded = workloads.record_playouts(variant, seen, mask, keys, 20)
         block, games = workloads.rules_alone(variant, recorded, 5)
         assert block() == block() == 5
-        n = int(recorded.first[-1])
-        assert n == 20 * mask.sum()
-        assert same(games, [array[..., :n] for array in bot.agent._work.games])
+        assert games.limbs.shape[1] == recorded.first[-1] == recorded.playing[0, 0] == 20 * mask.sum()
+        assert (np.diff(recorded.playing[0]) <= 0).all()
+        assert recorded.playing[0, -1] < recorded.playing[0, 0]
+        numbers = np.log2(recorded.cards[0, : variant.robots_per_player]).astype(np.int64)
+        actions = numbers[0] if len(numbers) == 1 else numbers[0] * variant.cards + numbers[1]
+        won = np.bincount(actions, wins_of_viewer(variant, games), variant.actions)
+        np.testing.assert_allclose(won[mask[0] > 0] / 20, values[mask[0] > 0])
     together = workloads.record_playouts(variant, rows, masks, game_streams(7, len(rows)), 20)
-    assert together.rounds.max() == len(together.cards) > together.rounds.min() > 0
+    assert together.first[-1] == 20 * masks.sum()
+    assert (np.diff(together.first) <= max(workloads.AT_ONCE_PLAYED, 20 * variant.actions)).all()
+    assert together.playing[:, 0].sum() == together.first[-1]
 
 
 def test_the_rounds_recorded_of_a_solver_are_those_that_it_plays() -> None:

@@ -29,7 +29,7 @@ from getbit_env.core.streams import game_streams, random_bits
 from getbit_env.get_bit import ID
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
-from getbit_env.network import Activation, NetworkAgent
+from getbit_env.network import Activation, Layers, NetworkAgent
 from getbit_env.single_agent.cohorts import Cohorts
 
 from . import run
@@ -128,16 +128,35 @@ class ActorCritic(nn.Module):
         self.value = linear_layers([layout.size, *widths, 1], 1.0)
 
 
-def as_agent(policy: nn.Module, layout: Layout, timesteps: int, temperature: float = 1.0, name: str = "learner") -> NetworkAgent:
-    """A policy as it is now, played at a temperature."""
-    linear = [layer for layer in policy.modules() if isinstance(layer, nn.Linear)]
-    relu = any(isinstance(layer, nn.ReLU) for layer in policy.modules())
-    activation = Activation.RELU if relu else Activation.TANH
-    layers = [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
+def as_agent(
+    policy: nn.Module,
+    layout: Layout,
+    timesteps: int,
+    temperature: float = 1.0,
+    name: str = "learner",
+    value: nn.Module | None = None,
+) -> NetworkAgent:
+    """A policy as it is now, played at a temperature, and what it expects."""
+    layers = _linear(policy)
     for array in layers[-1]:
         array /= np.float32(temperature)
-    about = {"timesteps": str(timesteps)}
-    return NetworkAgent(layers, layout.variant, layout.options, activation=activation, name=name, about=about)
+    value_layers = [] if value is None else _linear(value)
+    relu = any(isinstance(layer, nn.ReLU) for layer in policy.modules())
+    return NetworkAgent(
+        layers,
+        layout.variant,
+        layout.options,
+        activation=Activation.RELU if relu else Activation.TANH,
+        name=name,
+        about={"timesteps": str(timesteps)},
+        value_layers=value_layers,
+    )
+
+
+def _linear(module: nn.Module) -> Layers:
+    """Copies of the linear layers of a network."""
+    linear = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+    return [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
 
 
 # --- a rollout ---------------------------------------------------------------------------------------------------------------
@@ -577,7 +596,7 @@ class Learner:
     def agent(self, timesteps: int) -> NetworkAgent:
         """What is saved: the average of the weights, if there is one, which circles less than the policy itself."""
         policy = self.reference if self.config.reference == "average" else self.model.policy
-        return as_agent(policy, self.layout, timesteps, self.config.temperature)
+        return as_agent(policy, self.layout, timesteps, self.config.temperature, value=self.model.value)
 
     @torch.no_grad()
     def move_reference(self, rollouts: int) -> None:

@@ -21,6 +21,8 @@ from getbit_env.exact import NotSolvedError, StoredResultError, TwoPlayerSolutio
 from getbit_env.exact.positions import AT_ONCE, expand
 from getbit_env.exact.solutions import load_solution
 from getbit_env.exact.two_players import new_solver_workspace, solve_positions, solve_two_players
+from getbit_env.get_bit.bots.playouts import AT_ONCE as AT_ONCE_PLAYED
+from getbit_env.get_bit.bots.playouts import draw_playout_cards, new_lots
 from getbit_env.get_bit.bots.search import PLAYOUTS, MonteCarlo
 from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout, read_position
@@ -250,21 +252,22 @@ def sharks_loop(players: int, level: int, *, steps: int = 1000) -> Block:
 
 
 class Recorded(NamedTuple):
-    """Rounds that were played, segment by segment."""
+    """Rounds that were played, segment by segment. In a segment the games that last longest come first."""
 
     games: Games  # [R, G] before the first round
     cards: NDArray[np.uint8]  # [T, R, G]
     first: NDArray[np.int64]  # [S + 1] the first game of each segment
-    rounds: NDArray[np.int64]  # [S] that were played of each
+    playing: NDArray[np.int64]  # [S, T] games of each that each round is played of
 
 
 @kernel
 def _play_recorded(
     rules: Rules, games: Games, recorded: Recorded, pays: NDArray[np.float32], scratch: Scratch, out: Outcome
 ) -> None:
-    for s in range(recorded.rounds.shape[0]):
-        for t in range(recorded.rounds[s]):
-            play_round(rules, games, recorded.cards[t], pays, np.float32(0), scratch, out, recorded.first[s], recorded.first[s + 1])
+    for s in range(recorded.playing.shape[0]):
+        first = recorded.first[s]
+        for t in range(recorded.playing.shape[1]):
+            play_round(rules, games, recorded.cards[t], pays, np.float32(0), scratch, out, first, first + recorded.playing[s, t])
 
 
 def rules_alone(variant: Variant, recorded: Recorded, count: int) -> tuple[Block, Games]:
@@ -297,11 +300,11 @@ def midgame(variant: Variant, games: int, rounds: int = 40) -> tuple[NDArray[np.
 def record_playouts(
     variant: Variant, seen: NDArray[np.float32], mask: NDArray[np.int8], streams: NDArray[np.uint64], playouts: int
 ) -> Recorded:
-    """The rounds that `MonteCarlo` plays for its first decision in each row."""
+    """The rounds that `MonteCarlo` plays for its first decision in each row, up to that which decides the viewer's fate."""
     view, robots, each = Layout(variant).view, variant.robots, variant.robots_per_player
     first = np.concatenate([[0], np.cumsum(playouts * mask.sum(axis=1, dtype=np.int64))])
     games, total = new_games(robots, first[-1]), int(first[-1])
-    keys, counters = np.zeros(total, np.uint64), np.zeros(total, np.uint64)
+    seeds = np.zeros(total, np.uint32)
     place, limbs, hand = (np.zeros(robots, np.uint8) for _ in range(3))
     for b, (start, stop) in enumerate(pairwise(first)):
         read_position(view, seen, b, place, limbs, hand)
@@ -309,25 +312,36 @@ def record_playouts(
             array[:, start:stop] = one[:, None]
         games.rounds[start:stop] = seen[b, view.first_round] == 0
         numbers: Any = np.arange(stop - start, dtype=np.uint64)
-        keys[start:stop] = random_bits(np.uint64(random_bits(streams[b], np.uint64(1))), numbers)
+        bits: Any = random_bits(np.uint64(random_bits(streams[b], np.uint64(1))), numbers)
+        seeds[start:stop] = bits >> np.uint64(32)
     begin = Games(*(array.copy() for array in games))
-    outcome, scratch = new_outcome(robots, variant.players, total), new_scratch(robots)
-    pays, rounds = np.zeros(variant.players + 1, np.float32), np.zeros(len(seen), np.int64)
+    outcome, scratch, lots = new_outcome(robots, variant.players, total), new_scratch(robots), new_lots()
+    pays, lasts = np.zeros(variant.players + 1, np.float32), np.zeros(total, np.int64)
     laid: list[NDArray[np.uint8]] = []
-    running = True
-    while running:
+    undecided = np.ones(total, np.bool_)
+    while undecided.any():
         cards = np.zeros((robots, total), np.uint8)
-        draw_cards(games, keys, counters, scratch, cards, 0, total)
+        draw_playout_cards(games, seeds, len(laid), lots, cards, total)
         if not laid:
             actions = np.concatenate([np.repeat(np.flatnonzero(row), playouts) for row in mask])
             for k in range(each):
                 cards[k] = 1 << (actions // variant.cards ** (each - 1 - k) % variant.cards)
-        going = ((games.limbs > 0).sum(axis=0) > variant.last_line).astype(np.int64)
-        rounds += np.add.reduceat(going, first[:-1]) > 0
         laid.append(cards)
+        lasts += undecided
         play_round(variant.rules, games, cards, pays, np.float32(0), scratch, outcome, 0, total)
-        running = bool(((games.limbs > 0).sum(axis=0) > variant.last_line).any())
-    return Recorded(begin, np.array(laid), first, rounds)
+        undecided &= (games.limbs[:each] > 0).all(axis=0) & ((games.limbs > 0).sum(axis=0) > variant.last_line)
+    # Rows are played side by side, as many as there is room for.
+    room, batches = max(AT_ONCE_PLAYED, playouts * variant.actions), [0]
+    for start, stop in pairwise(first):
+        if stop - batches[-1] > room:
+            batches.append(int(start))
+    ends = np.array([*batches, total])
+    order = np.lexsort((-lasts, np.searchsorted(ends, np.arange(total), side="right")))
+    turns = np.arange(len(laid))
+    playing = np.array([(lasts[start:stop, None] > turns).sum(axis=0) for start, stop in pairwise(ends)])
+    return Recorded(
+        Games(*(np.ascontiguousarray(array[..., order]) for array in begin)), np.array(laid)[:, :, order], ends, playing
+    )
 
 
 def monte_carlo(players: int, *, alone: bool = False, games: int = 16, playouts: int = PLAYOUTS) -> Block:
@@ -367,7 +381,7 @@ def record_expansion(solution: TwoPlayerSolution, numbers: NDArray[np.int64]) ->
     sizes = [cards.shape[1] for cards in joint]
     games = Games(*(np.ascontiguousarray(np.repeat(array, sizes, axis=-1)) for array in positions))
     first = np.concatenate([[0], np.cumsum(sizes)])
-    return Recorded(games, np.ascontiguousarray(np.concatenate(joint, axis=1))[None], first, np.ones(len(sizes), np.int64))
+    return Recorded(games, np.ascontiguousarray(np.concatenate(joint, axis=1))[None], first, np.array(sizes)[:, None])
 
 
 def solver(variant: str = "2p", part: str = "all", chunks: int = 8) -> Block:

@@ -43,7 +43,7 @@ def known_agents() -> list[Known]:
     found = []
     for game in map(find_game, game_ids()):
         found += [Known(name, "bot", str(game), _first_sentence(make)) for name, make in game.bots.items()]
-        found += [Known(name, "solved", str(game), "plays what `getbit solve` solved") for name in game.named_agents]
+        found += [Known(name, "computed", str(game), _first_sentence(type(load_agent(name)))) for name in game.named_agents]
     for name in shipped_agents():
         agent = load_agent(name)
         variant = agent.variant  # type: ignore[attr-defined]  # a trained agent has one

@@ -155,7 +155,38 @@ class ScriptedBot(SetBot):
         return probabilities
 
 
-class LogitBot(RowBot):
+class DrawingBot(RowBot):
+    """Draws its actions from a distribution that it finds for each row."""
+
+    def distribution(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """The distribution over legal actions, `[B, A]`."""
+        raise NotImplementedError
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """What `act` draws from: `[B, A]`, a pure function of its arguments.
+
+        Raises:
+            ValueError: these are not observations and masks of the layout of the last reset.
+        """
+        self.check(observation, action_mask)
+        return self.distribution(observation, action_mask)
+
+    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
+        """See `getbit_env.core.agent.Agent`.
+
+        Raises:
+            RuntimeError: there was no `reset`, or one for another number of rows.
+            ValueError: these are not observations and masks of the layout of that reset.
+        """
+        streams = self.streams_for(observation, action_mask)
+        live = observation.any(axis=1)  # a row of zeros draws nothing
+        actions, counters = np.zeros(len(observation), np.int64), streams.counters[live]
+        actions[live] = sample(self.distribution(observation[live], action_mask[live]), streams.keys[live], counters)
+        streams.counters[live] = counters
+        return actions
+
+
+class LogitBot(DrawingBot):
     """Plays an action with a probability that grows as the exponential of its value: the higher the value, the more often.
 
     Attributes:
@@ -178,31 +209,12 @@ class LogitBot(RowBot):
         """The value of every action, `[B, A]`, a pure function of its arguments; what it says of illegal actions is ignored."""
         raise NotImplementedError
 
-    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
-        """What `act` draws from: `[B, A]`, a pure function of its arguments.
-
-        Raises:
-            ValueError: these are not observations and masks of the layout of the last reset.
-        """
-        self.check(observation, action_mask)
+    def distribution(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """See `DrawingBot`."""
         logits = np.where(action_mask != 0, self.values(observation, action_mask) / self.temperature, -np.inf)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         chances: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
         return chances
-
-    def act(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.int64]:
-        """See `getbit_env.core.agent.Agent`.
-
-        Raises:
-            RuntimeError: there was no `reset`, or one for another number of rows.
-            ValueError: these are not observations and masks of the layout of that reset.
-        """
-        streams = self.streams_for(observation, action_mask)
-        live = observation.any(axis=1)  # a row of zeros draws nothing
-        actions, counters = np.zeros(len(observation), np.int64), streams.counters[live]
-        actions[live] = sample(self.probabilities(observation[live], action_mask[live]), streams.keys[live], counters)
-        streams.counters[live] = counters
-        return actions
 
 
 class Mixture(RowBot):

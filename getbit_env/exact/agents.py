@@ -254,7 +254,7 @@ def load_stored_agent(path: Path) -> BestResponse | StoredPolicy:
 
 
 @kernel
-def _solve_strategies(values: NDArray[np.float64], strategies: NDArray[np.float64], workspace: SolverWorkspace) -> None:
+def solve_strategies(values: NDArray[np.float64], strategies: NDArray[np.float64], workspace: SolverWorkspace) -> None:
     """Write optimal strategies of both roles, `[G, 2, A]`, of the positions just expanded, `[G]`."""
     expansion = workspace.expansion
     cards = expansion.options.shape[2]
@@ -297,7 +297,7 @@ class Strategies:
             strategies = np.empty((len(new), *self._kept.shape[1:]))
             for begin in range(0, len(new), AT_ONCE):
                 expand(self.positions.index, new[begin : begin + AT_ONCE], self._workspace.expansion)
-                _solve_strategies(self.values, strategies[begin : begin + AT_ONCE], self._workspace)
+                solve_strategies(self.values, strategies[begin : begin + AT_ONCE], self._workspace)
             self._slot[new] = len(self._kept) + np.arange(len(new))
             self._kept = np.concatenate([self._kept, strategies])
         distribution: NDArray[np.float64] = self._kept[self._slot[numbers], roles]

@@ -44,7 +44,7 @@ SPEC = GameSpec(
     frames="getbit_env.get_bit.frames",
     habits="getbit_env.get_bit.habits",
     statistics=(Statistic("bites", bites),),
-    named_agents={"equilibrium": "getbit_env.exact:Equilibrium"},
+    named_agents={"equilibrium": "getbit_env.exact:Equilibrium", "tree-search": "getbit_env.tree_search:TreeSearch"},
     agent_files={".npz": "getbit_env.exact.agents:load_stored_agent"},
     agent_wrappers={"recall": "getbit_env.get_bit.recall:remember", "best-response": "getbit_env.best_responses:respond_to"},
 )

@@ -14,6 +14,7 @@ from getbit_env.core.action_sets import size_of
 from getbit_env.core.compiled import inlined, kernel
 from getbit_env.core.scripted_bot import LogitBot, ScriptedBot, SetBot
 from getbit_env.core.streams import random_bits
+from getbit_env.get_bit.bots.playouts import new_playout_workspace, play_out
 from getbit_env.get_bit.observations import Layout, View, read_position, reads_first_round
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.rules import (
@@ -194,74 +195,6 @@ def _best(values: NDArray[np.float64], preferred: NDArray[np.uint64]) -> None:
             preferred[b] |= np.uint64(values[b, a] >= best) << np.uint64(a)
 
 
-@kernel
-def play_out(
-    rules: Rules,
-    view: View,
-    observation: NDArray[np.float32],
-    action_mask: NDArray[np.int8],
-    playouts: int,
-    streams: NDArray[np.uint64],
-    counters: NDArray[np.uint64],
-    work: SearchWorkspace,
-    values: NDArray[np.float64],
-) -> None:
-    """How often the viewer wins if it plays an action and from then on all play uniformly at random.
-
-    Args:
-        rules: of the face-up variant.
-        view: of its layout.
-        observation: `[B, D]`.
-        action_mask: `[B, A]`.
-        playouts: games for each action.
-        streams: `[B]`, the stream of each row.
-        counters: `[B]`, how many decisions each has made.
-        work: for `A * playouts` games.
-        values: `[B, A]`, overwritten; -1 for what is illegal.
-    """
-    games, outcome, cards = work.games, work.outcome, work.cards
-    robots = games.place.shape[0]
-    pays = np.zeros(view.players + 1, np.float32)
-    place, limbs, hand = np.zeros(robots, np.uint8), np.zeros(robots, np.uint8), np.zeros(robots, np.uint8)
-    for b in range(observation.shape[0]):
-        for a in range(action_mask.shape[1]):
-            values[b, a] = 0.0 if action_mask[b, a] else -1.0
-        if read_position(view, observation, b, place, limbs, hand) == 0:
-            continue
-        counters[b] += np.uint64(1)
-        key = random_bits(streams[b], counters[b])
-        rounds = int(not reads_first_round(view, observation, b))
-        n = 0
-        for a in range(action_mask.shape[1]):
-            n += playouts * int(action_mask[b, a] != 0)
-        _copy_position(place, limbs, hand, rounds, games, 0, n)
-        _seed_games(work, key, 0, n)
-        at_first = True
-        running = True
-        while running:
-            draw_cards(games, work.streams, work.counters, work.scratch, cards, 0, n)
-            if at_first:
-                first = 0
-                for a in range(action_mask.shape[1]):
-                    if action_mask[b, a]:
-                        _own_cards(view, a, cards, first, first + playouts)
-                        first += playouts
-            at_first = False
-            play_round(rules, games, cards, pays, np.float32(0), work.scratch, outcome, 0, n)
-            running = False
-            first = 0
-            for a in range(action_mask.shape[1]):
-                if action_mask[b, a]:
-                    for g in range(first, first + playouts):
-                        values[b, a] += (outcome.finish[0, g] == 1) / playouts
-                    first += playouts
-            for g in range(n):
-                line = 0
-                for r in range(robots):
-                    line += games.limbs[r, g] > 0
-                running |= line > rules.last_line
-
-
 class _LookAhead(ScriptedBot):
     """`LookAhead` for the face-up game."""
 
@@ -359,15 +292,15 @@ class _MonteCarlo(SetBot):
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`."""
         super().reset(layout, begins, seed)
-        self._work = new_search_workspace(layout.variant, self.playouts * layout.variant.actions)
+        self._work = new_playout_workspace(layout.variant, self.playouts)
 
     def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
         """The part of playouts won after each action, `[B, A]`; -1 for what is illegal."""
         assert self._streams is not None
-        values = np.empty(action_mask.shape, np.float64)
+        wins = np.zeros(action_mask.shape, np.int64)
         rules, keys, counters = self._layout.variant.rules, self._streams.keys, self._streams.counters
-        play_out(rules, self._view, observation, action_mask, self.playouts, keys, counters, self._work, values)
-        return values
+        play_out(rules, self._view, observation, action_mask, self.playouts, keys, counters, self._work, wins.reshape(-1))
+        return np.where(action_mask != 0, wins / self.playouts, -1.0)
 
     def preferred(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.uint64]:
         """See `SetBot`."""
