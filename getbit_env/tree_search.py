@@ -219,6 +219,8 @@ class TreeSearch(PerfectRecall):
     exactly. With `milliseconds` it is not, since no clock is.
     """
 
+    prior: str | None
+
     def __init__(
         self,
         simulations: int = SIMULATIONS,

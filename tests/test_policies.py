@@ -401,8 +401,8 @@ def test_the_export_without_torch_is_held_to_the_same(monkeypatch: pytest.Monkey
     layers = models._layers
 
     def slightly_off(of: Any) -> Any:
-        *first, (weight, bias) = layers(of)
-        return [*first, (weight, bias + np.float32(1e-4) * np.arange(len(bias), dtype=np.float32))]
+        (*first, (weight, bias)), activation = layers(of)
+        return [*first, (weight, bias + np.float32(1e-4) * np.arange(len(bias), dtype=np.float32))], activation
 
     monkeypatch.setattr(models, "_layers", slightly_off)
     with pytest.raises(ValueError, match=r"by up to \d\.?\d*e-05 where 1e-05 is allowed"):

@@ -27,6 +27,7 @@ from getbit_env.core.first_use import QUIET
 from getbit_env.core.spec import Dynamics, GameSpec
 from getbit_env.game_registry import find_game, find_variant, game_ids
 from getbit_env.match import play_match
+from getbit_env.network import NetworkAgent
 
 EXAMPLES = {"": "compile what is not compiled yet: some minutes the first time"}
 
@@ -63,6 +64,7 @@ def jobs() -> list[tuple[str, Callable[[], object]]]:
             (f"{game}: single-agent batches", partial(play_batches, game)),
         ]
     found.append(("exact solutions and best responses", solve_tiny_games))
+    found.append(("tree search", search_trees))
     if all(importlib.util.find_spec(package) for package in ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")):
         found.append(("training", train_a_little))
     return found
@@ -161,6 +163,19 @@ def solve_tiny_games() -> None:
         graph.respond(graph.uniform_policy())
         with tempfile.TemporaryDirectory() as folder:
             judge_in_shards(agent, variant, Path(folder), name="counter")
+
+
+def search_trees() -> None:
+    """Trees with all that can help them, in games with a handful of positions."""
+    from getbit_env.tree_search import TreeSearch
+
+    for name in ("2p-3c-1l", "3p-1r-4c-1l"):
+        variant = find_variant(name)
+        size = find_game(variant.game).make_layout(variant).size
+        policy, values = ([(np.zeros((n, size), np.float32), np.zeros(n, np.float32))] for n in (variant.actions, 1))
+        prior = NetworkAgent(policy, variant, value_layers=values)
+        for agent in (TreeSearch(16, endgames=2), TreeSearch(16, prior=prior, leaves="values")):
+            play_match([agent, *["random"] * (variant.players - 1)], variant, starts=4, seed=0)
 
 
 def train_a_little() -> None:
