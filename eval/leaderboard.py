@@ -18,8 +18,11 @@ FOLDER = Path(__file__).parent.parent / "docs"
 
 
 def agents(task: str) -> tuple[str, ...]:
-    """All that can have a row: opponents, equilibria and shipped agents; in memory games some with perfect recall as well."""
-    named = find_game(find_variant(task).game).named_agents
+    """All that can have a row: opponents, equilibria and shipped agents; in memory games some with perfect recall as well.
+
+    `tree-search` has none: it takes as much time as it is given, and docs/search.md is about what it does with that.
+    """
+    named = [name for name in find_game(find_variant(task).game).named_agents if name != "tree-search"]
     remembering = ("recall:equilibrium", "recall:four_players") if task.endswith("-memory") else ()
     return (*opponents_of(task), *named, *shipped_agents(), *remembering)
 

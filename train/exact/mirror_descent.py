@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import run
 from ..recipe import option
-from .stores import Descent, centred, softmax
+from .stores import centred, softmax
 from .study import Config, Learner, recipe_of
 
 
@@ -46,8 +46,8 @@ class MirrorDescent(Learner):
         policy = softmax(logits, legal)
         action_values = self.graph.go_back(policy)[1]
         held = 0 if self.magnet is None else centred(self.magnet.read(), legal)
-        met = self.met(policy)
-        self.logits.descend(Descent(logits, -centred(action_values, legal) - strength * held, step, strength), met, rng)
+        wanted = (logits + step * (centred(action_values, legal) + strength * held)) / (1 + step * strength)
+        self.logits.write(wanted, self.met(policy), rng)
         if self.magnet is not None and iteration % options.refresh_freq == 0:
             self.magnet.load_state_dict(self.logits.state_dict())
         return {"step": step, "strength": strength}
