@@ -192,7 +192,7 @@ def draw(figures: dict[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 6), layout="constrained")
-    panels = np.asarray(figure.subplots(2, len(figures), squeeze=False))
+    panels = np.asarray(figure.subplots(2, len(figures), squeeze=False, sharex="col"))
     for column, (variant, found) in enumerate(figures.items()):
         above, below = panels[0, column], panels[1, column]
         kinds = list(dict.fromkeys(one["kind"] for one in found["agents"].values()))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from agents import promote
 from getbit_env.agent_registry import load_agent
 from getbit_env.core.files import write_whole
 from getbit_env.exact import GameGraph, Positions, StoredPolicy, exploitability, gain_of
@@ -80,6 +81,20 @@ def test_the_saved_policy_is_the_one_that_was_judged(name: str, net_arch: list[i
     assert rows[-1]["nash_conv"] == pytest.approx(3 * gain, rel=1e-6)
     agent = load_agent(tmp_path / "run" if net_arch else tmp_path / "run" / study.TABLE_FILE)
     assert exploitability(agent, Positions(parse_variant(SMALL))).gain == pytest.approx(gain, abs=1e-6)
+
+
+def test_a_network_becomes_a_shipped_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promote, "ROOT", tmp_path)
+    gain = train("exploitability_descent", tmp_path / "run", net_arch=[8])
+    folder = promote.promote(tmp_path / "run", "learned", starts=4)
+    assert {path.name for path in folder.iterdir()} == {"card.md", "config.json", "learning.png", "policy.safetensors"}
+    card = (folder / "card.md").read_text(encoding="utf-8")
+    assert "relu layers of 8" in card
+    assert "after 6 iterations over all positions" in card
+    assert f"a gain of {gain:.4f}" in card
+    train("cfr_plus", tmp_path / "table")
+    with pytest.raises(ValueError, match=r"table has no policy\.safetensors: agents that ship are networks"):
+        promote.promote(tmp_path / "table", "learned", starts=4)
 
 
 @pytest.mark.parametrize("net_arch", [[], [8]])

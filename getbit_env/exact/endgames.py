@@ -128,6 +128,7 @@ def solve_endgames(variant: Variant, limbs: int, *, progress: Progress = silent)
     policy = np.zeros((count - first, players, variant.actions), np.uint16)
     strategies = np.zeros((AT_ONCE, 2, variant.actions))
     regrets, paths = np.zeros(AT_ONCE), np.zeros(AT_ONCE, np.uint8)
+    done = 0
     for step in range(positions.waves - 1, wave - 1, -1):
         for begin in range(int(positions.first[step]), int(positions.first[step + 1]), AT_ONCE):
             end = min(begin + AT_ONCE, int(positions.first[step + 1]))
@@ -142,7 +143,8 @@ def solve_endgames(variant: Variant, limbs: int, *, progress: Progress = silent)
                 many_players.solve_positions(
                     values, begin, end, its, regrets[:several], paths[:several], int(Selection.PRINCIPAL_BRANCH), many
                 )
-            progress("endgames", count - begin, count - first)
+            done += several
+            progress("endgames", done, count - first)
     keys = np.zeros(count - first, np.uint64)
     position_keys(variant.robots_per_player, positions.games(np.arange(first, count)), keys)
     chances = (values[first:-1] + 1) / 2 if players == 2 else values[first:-1]

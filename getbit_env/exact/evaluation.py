@@ -477,7 +477,8 @@ class GameGraph:
         """What a best response gets against a policy, and which actions let it: the pass for algorithms that learn from that.
 
         Args:
-            policy: `[N, P, A]` float64, contiguous: of all but the responder, who plays a best response in each seat in turn.
+            policy: `[N, P, A]` float64, contiguous. One player, the responder, plays a best response to it; all others play the
+                policy. The responder has each seat in turn.
         """
         positions, players = self.positions, self.positions.variant.players
         values, action_values = self.go_back(policy, responds=True)

@@ -258,6 +258,7 @@ def draw_curves(folders: Mapping[str, Path], path: Path) -> None:
         ValueError: a folder holds no curve.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     by_iteration, by_time = figure.subplots(1, 2, sharey=True)
@@ -272,7 +273,8 @@ def draw_curves(folders: Mapping[str, Path], path: Path) -> None:
         by_iteration.plot(counts, gains, marker=".", label=for_matplotlib(name))
         by_time.plot(minutes, gains, marker=".")
     for axes, label in ((by_iteration, "iterations"), (by_time, "minutes")):
-        axes.set(xlabel=label, yscale="log", xscale="log")
+        axes.set(xlabel=label, yscale="log")
+        axes.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}", minor_formatter=NullFormatter())
         axes.grid(alpha=0.3)
     by_iteration.set_ylabel("gain of a best response")
     figure.legend(loc="outside right upper", fontsize="small", frameon=False)

@@ -159,6 +159,28 @@ def playout_seed(key: np.uint64, number: int) -> np.uint32:
     return np.uint32(random_bits(key, np.uint64(number)) >> np.uint64(32))
 
 
+@inlined
+def own_cards(view: View, action: int, cards: NDArray[np.uint8], start: int, stop: int) -> None:
+    """The viewer plays an action in the games `start:stop`; its robot 0 is the one nearer the front."""
+    if view.robots_per_player == 1:
+        cards[0, start:stop] = np.uint8(1) << np.uint8(action)
+    else:
+        cards[0, start:stop] = np.uint8(1) << np.uint8(action // view.cards)
+        cards[1, start:stop] = np.uint8(1) << np.uint8(action % view.cards)
+
+
+@inlined
+def copy_position(
+    place: NDArray[np.uint8], limbs: NDArray[np.uint8], hand: NDArray[np.uint8], rounds: int, games: Games, start: int, stop: int
+) -> None:
+    """Set the games `start:stop` to one position."""
+    for r in range(place.shape[0]):
+        games.place[r, start:stop] = place[r]
+        games.limbs[r, start:stop] = limbs[r]
+        games.hand[r, start:stop] = hand[r]
+    games.rounds[start:stop] = rounds
+
+
 # --- playouts -------------------------------------------------------------------------------------------------------------
 
 
@@ -223,25 +245,12 @@ def _set_up(
     for a in range(actions):
         if action_mask[b, a] == 0:
             continue
-        ahead, behind = np.uint8(1) << np.uint8(a // view.cards), np.uint8(1) << np.uint8(a % view.cards)
-        for g in range(n, n + playouts):
-            work.own[0, g] = ahead if view.robots_per_player == 2 else behind
-        for g in range(n, n + playouts):
-            work.own[1, g] = behind
+        own_cards(view, a, work.own, n, n + playouts)
         for g in range(n, n + playouts):
             work.cell[g] = b * actions + a
         n += playouts
-    rounds = np.uint8(not reads_first_round(view, observation, b))
-    for r in range(games.place.shape[0]):
-        place, limbs, hand = games.place[r, first:n], games.limbs[r, first:n], games.hand[r, first:n]
-        for g in range(n - first):
-            place[g] = work.place[r]
-        for g in range(n - first):
-            limbs[g] = work.limbs[r]
-        for g in range(n - first):
-            hand[g] = work.hand[r]
+    copy_position(work.place, work.limbs, work.hand, int(not reads_first_round(view, observation, b)), games, first, n)
     for g in range(first, n):
-        games.rounds[g] = rounds
         work.seeds[g] = playout_seed(key, g - first)
         work.won[g] = 0
         work.done[g] = 0

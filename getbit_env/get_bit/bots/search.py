@@ -14,7 +14,7 @@ from getbit_env.core.action_sets import size_of
 from getbit_env.core.compiled import inlined, kernel
 from getbit_env.core.scripted_bot import LogitBot, ScriptedBot, SetBot
 from getbit_env.core.streams import random_bits
-from getbit_env.get_bit.bots.playouts import new_playout_workspace, play_out
+from getbit_env.get_bit.bots.playouts import copy_position, new_playout_workspace, own_cards, play_out
 from getbit_env.get_bit.observations import Layout, View, read_position, reads_first_round
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.rules import (
@@ -63,28 +63,6 @@ def _seed_games(work: SearchWorkspace, key: np.uint64, first: int, stop: int) ->
     for g in range(stop - first):
         work.streams[g] = random_bits(key, np.uint64(first + g))
         work.counters[g] = 0
-
-
-@kernel
-def _own_cards(view: View, action: int, cards: NDArray[np.uint8], start: int, stop: int) -> None:
-    """The viewer plays an action in the games `start:stop`; its robot 0 is the one nearer the front."""
-    if view.robots_per_player == 1:
-        cards[0, start:stop] = np.uint8(1) << np.uint8(action)
-    else:
-        cards[0, start:stop] = np.uint8(1) << np.uint8(action // view.cards)
-        cards[1, start:stop] = np.uint8(1) << np.uint8(action % view.cards)
-
-
-@kernel
-def _copy_position(
-    place: NDArray[np.uint8], limbs: NDArray[np.uint8], hand: NDArray[np.uint8], rounds: int, games: Games, start: int, stop: int
-) -> None:
-    """Set the games `start:stop` to one position."""
-    for r in range(place.shape[0]):
-        games.place[r, start:stop] = place[r]
-        games.limbs[r, start:stop] = limbs[r]
-        games.hand[r, start:stop] = hand[r]
-    games.rounds[start:stop] = rounds
 
 
 @inlined
@@ -170,14 +148,14 @@ def look_ahead(
                 for g in range(n):
                     _next_joint_play(each, hand, limbs, next_card, cards, g)
             else:
-                _copy_position(place, limbs, hand, rounds, games, 0, n)
+                copy_position(place, limbs, hand, rounds, games, 0, n)
                 _seed_games(work, key, first, first + n)
                 draw_cards(games, work.streams, work.counters, work.scratch, cards, 0, n)
             for a in range(action_mask.shape[1]):
                 if action_mask[b, a] == 0:
                     continue
-                _copy_position(place, limbs, hand, rounds, games, 0, n)
-                _own_cards(view, a, cards, 0, n)
+                copy_position(place, limbs, hand, rounds, games, 0, n)
+                own_cards(view, a, cards, 0, n)
                 play_round(rules, games, cards, pays, np.float32(0), work.scratch, outcome, 0, n)
                 total = 0.0
                 for g in range(n):
