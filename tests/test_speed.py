@@ -116,6 +116,7 @@ def test_the_rounds_recorded_of_a_search_are_those_that_it_plays(name: str) -> N
         bot.reset(Layout(variant), np.ones(1, np.bool_), seed=7)
         values = bot.agent.values(seen, mask)[0]
         recorded = workloads.record_playouts(variant, seen, mask, keys, 20)
+        assert recorded.cards.flags.c_contiguous  # with strides the rules alone took longer than the whole search
         block, games = workloads.rules_alone(variant, recorded, 5)
         assert block() == block() == 5
         assert games.limbs.shape[1] == recorded.first[-1] == recorded.playing[0, 0] == 20 * mask.sum()

@@ -339,9 +339,9 @@ def record_playouts(
     order = np.lexsort((-lasts, np.searchsorted(ends, np.arange(total), side="right")))
     turns = np.arange(len(laid))
     playing = np.array([(lasts[start:stop, None] > turns).sum(axis=0) for start, stop in pairwise(ends)])
-    return Recorded(
-        Games(*(np.ascontiguousarray(array[..., order]) for array in begin)), np.array(laid)[:, :, order], ends, playing
-    )
+    ordered = (np.ascontiguousarray(array[..., order]) for array in (*begin, np.array(laid)))  # else the rules read with strides
+    *position, cards_played = ordered
+    return Recorded(Games(*position), cards_played, ends, playing)
 
 
 def monte_carlo(players: int, *, alone: bool = False, games: int = 16, playouts: int = PLAYOUTS) -> Block:

@@ -162,15 +162,19 @@ def settle_all_seats(
         illegal: `[G, P]`, overwritten with `replaced`.
     """
     players, games = finish.shape
-    for g in range(games):
-        for p in range(players):  # in most games nothing is decided
-            illegal[g, p] = alive[g, p] & (replaced[g, p] != 0)
-            terminated[g, p] = truncated[g, p] = False
-            placement[g, p] = 0
+    rows = games * players
+    was_alive, of_rows, illegal_rows = alive.reshape(rows), replaced.reshape(rows), illegal.reshape(rows)
+    for b in range(rows):
+        illegal_rows[b] = was_alive[b] & (of_rows[b] != 0)
+    terminated.reshape(rows)[:] = False  # in most games nothing is decided
+    truncated.reshape(rows)[:] = False
+    placement.reshape(rows)[:] = 0
+    for p in range(players):
+        for g in range(games):
+            rewards[g, p] = reward[p, g] * np.float32(alive[g, p])
     for g in range(games):
         decided = over[g] | cut[g]
         for p in range(players):
-            rewards[g, p] = reward[p, g] * np.float32(alive[g, p])
             decided |= finish[p, g] != 0
         if decided:
             ends = over[g] & (not cut[g])

@@ -235,7 +235,8 @@ def _see_history(view: View, games: Games, record: Record, g: int, viewer: int, 
 
 _NONE, _CHOOSING = int(Show.NONE), int(Show.CHOOSING)  # a member of an enum costs kernels more than a number
 GAMES_PER_PASS = 256  # games that one pass observes: their words stay in the first-level cache
-BITS = np.uint64(1) << np.arange(64, dtype=np.uint64)  # entry i: bit i alone
+# Row b holds the bits of b, lowest first: eight entries are one load and one store.
+ENTRIES_OF_BYTE = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.float32)
 
 
 class ObservationWorkspace(NamedTuple):
@@ -448,10 +449,15 @@ def _spread(
             continue
         for w in range(count):
             entries = width if w < count - 1 else size - w * width
+            eights = entries & ~7
             for viewer in range(view.players):
                 word, row = work.seen[viewer * count + w, g - start], observation[g, viewer, w * width :]
-                for i in range(entries):
-                    row[i] = np.float32(1) if word & BITS[i] else np.float32(0)
+                for k in range(0, eights, 8):
+                    bits = np.int64((word >> np.uint64(k)) & np.uint64(255))
+                    for i in range(8):
+                        row[k + i] = ENTRIES_OF_BYTE[bits, i]
+                for i in range(eights, entries):
+                    row[i] = np.float32((word >> np.uint64(i)) & np.uint64(1))
     masks = action_mask.reshape((action_mask.shape[0], action_mask.shape[1] * action_mask.shape[2]))
     run = 64 // action_mask.shape[2] * action_mask.shape[2]  # entries of all masks that share a word
     for m in range(0, masks.shape[1], run):
