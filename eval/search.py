@@ -35,7 +35,7 @@ VARIANTS = ("4p-2l",)
 OPPONENTS = ("counter", "lookahead", "montecarlo")
 PLAYOUTS, SIMULATIONS = (10, 40, 200, 1000), (32, 128, 512, 2048)
 WITH_NETWORK = (32, 128)  # simulations: each costs as much as ten without
-ENDGAMES = 5  # limbs in the line
+ENDGAMES = 5 / 8  # of the limbs that are in the line at the start
 DECISIONS, WIDTHS, SEED = 2_000_000, [64, 64], 0
 STARTS = 48
 TIMED = 64  # decisions
@@ -51,7 +51,9 @@ class Searcher(NamedTuple):
     name: str  # as `load_agent` knows it
 
 
-def searchers(prior: str, playouts: Sequence[int], simulations: Sequence[int], networks: Sequence[int]) -> Iterator[Searcher]:
+def searchers(
+    prior: str, playouts: Sequence[int], simulations: Sequence[int], networks: Sequence[int], endgames: int
+) -> Iterator[Searcher]:
     """All agents of the study.
 
     Args:
@@ -59,6 +61,7 @@ def searchers(prior: str, playouts: Sequence[int], simulations: Sequence[int], n
         playouts: of each action of flat Monte-Carlo.
         simulations: of tree search without a network.
         networks: likewise with one.
+        endgames: limbs in the line of the endgames that are solved.
     """
     yield Searcher(PRIOR, 0, prior)
     for budget in playouts:
@@ -71,9 +74,9 @@ def searchers(prior: str, playouts: Sequence[int], simulations: Sequence[int], n
     for budget in networks:
         yield Searcher("tree search, prior and values", budget, f"{tree.format(budget)}@prior={prior}@leaves=values")
     for budget in simulations:
-        yield Searcher("tree search, endgames", budget, f"{tree.format(budget)}@endgames={ENDGAMES}")
+        yield Searcher("tree search, endgames", budget, f"{tree.format(budget)}@endgames={endgames}")
     for budget in networks:
-        its = f"{tree.format(budget)}@prior={prior}@leaves=values@endgames={ENDGAMES}"
+        its = f"{tree.format(budget)}@prior={prior}@leaves=values@endgames={endgames}"
         yield Searcher("tree search, prior, values and endgames", budget, its)
 
 
@@ -132,11 +135,12 @@ def study(variant: str, folder: Path, given: Any, kept: dict[str, Any]) -> dict[
     graph = GameGraph(Positions(game))
     kept.setdefault("random", gain_of(graph.uniform_policy(), graph)[0])
     kept.setdefault("positions", graph.positions.count)
-    settings = {"decisions": given.decisions, "widths": WIDTHS, "seed": SEED, "starts": given.starts, "endgames": ENDGAMES}
+    endgames = int(ENDGAMES * game.robots * game.limbs)
+    settings = {"decisions": given.decisions, "widths": WIDTHS, "seed": SEED, "starts": given.starts, "endgames": endgames}
     if kept.setdefault("settings", settings) != settings:
         print(f"{variant} goes on with the settings that it began with: {kept['settings']}", file=sys.stderr)
     agents = kept.setdefault("agents", {})
-    wanted = list(searchers(prior, given.playouts, given.simulations, given.network_simulations))
+    wanted = list(searchers(prior, given.playouts, given.simulations, given.network_simulations, endgames))
     for number, searcher in enumerate(wanted):
         key = f"{searcher.kind} {searcher.budget}"
         if key in agents:
@@ -153,7 +157,7 @@ def make_parser(prog: str) -> Any:
     """The command line."""
     parser = command_parser(prog, __doc__ or "", {"": "as docs/search.md says"})
     parser.add_argument("--output", type=Path, default=Path("runs/search"), metavar="FOLDER", help="of the runs (%(default)s)")
-    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), help=f"small games (default: {' '.join(VARIANTS)})")
+    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), help=f"games whose positions are numbered (default: {' '.join(VARIANTS)})")
     parser.add_argument("--playouts", type=int, nargs="+", default=list(PLAYOUTS), help="of flat Monte-Carlo, for an action")
     parser.add_argument("--simulations", type=int, nargs="+", default=list(SIMULATIONS), help="of tree search")
     parser.add_argument("--network-simulations", type=int, nargs="+", default=list(WITH_NETWORK), help="likewise, with a network")
