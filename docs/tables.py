@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import statistics
 import sys
 import tomllib
 from collections.abc import Callable
@@ -150,6 +151,31 @@ def search(variant: str) -> str:
     return "\n".join([*rows, "", told])
 
 
+def quality() -> str:
+    """What `python -m eval.speed.quality` found: gains by minutes, a number a seed, and wins after the longest time."""
+    kept = json.loads((ROOT / "docs/quality.json").read_text(encoding="utf-8"))
+    runs = list(kept["runs"].values())
+    minutes, bots = sorted({one["minutes"] for one in runs}), next(one["wins"] for one in runs if one["gain"] is not None)
+
+    def gains(its: list[dict[str, Any]]) -> str:
+        return ", ".join("nothing saved" if one["gain"] is None else f"{one['gain']:.3f}" for one in its)
+
+    rows = [
+        "| way | threads |" + "".join(f" {each:g} min |" for each in minutes) + "".join(f" wins against `{bot}` |" for bot in bots)
+    ]
+    rows.append("| --- | ---: |" + " --- |" * (len(minutes) + len(bots)))
+    for way, threads in dict.fromkeys((one["way"], one["threads"]) for one in runs):
+        its = [one for one in runs if (one["way"], one["threads"]) == (way, threads)]
+        last = [one for one in its if one["gain"] is not None and one["minutes"] == max(each["minutes"] for each in its)]
+        wins = ["".join(f"{statistics.median(one['wins'][bot][0] for one in last):.3f}" if last else "") for bot in bots]
+        at = [gains([one for one in its if one["minutes"] == each]) for each in minutes]
+        rows.append(f"| {way} | {threads} | {' | '.join([*at, *wins])} |")
+    seeds = ", ".join(str(seed) for seed in sorted({one["seed"] for one in runs}))
+    about = kept["about"]
+    told = f"`{kept['variant']}`; seeds {seeds}; {about['machine']}, commit {about['commit']}, torch {about['torch']}."
+    return "\n".join([*rows, "", told])
+
+
 def table(what: str) -> str:
     """The table that a page asks for: `variants`, `layout` and `facts` with a variant, one of the second game, of speeds, ..."""
     kind, *words = what.split()
@@ -165,6 +191,8 @@ def table(what: str) -> str:
         return exact_learning(words[0])
     if kind == "search":
         return search(words[0])
+    if kind == "quality":
+        return quality()
     if kind == "sharks-actions":
         return notation.action_table(sharks.parse_variant(words[0]))
     if kind == "sharks-snapshot":

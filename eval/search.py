@@ -157,7 +157,9 @@ def make_parser(prog: str) -> Any:
     """The command line."""
     parser = command_parser(prog, __doc__ or "", {"": "as docs/search.md says"})
     parser.add_argument("--output", type=Path, default=Path("runs/search"), metavar="FOLDER", help="of the runs (%(default)s)")
-    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), help=f"games whose positions are numbered (default: {' '.join(VARIANTS)})")
+    parser.add_argument(
+        "--variants", nargs="+", default=list(VARIANTS), help=f"games whose positions are numbered (default: {' '.join(VARIANTS)})"
+    )
     parser.add_argument("--playouts", type=int, nargs="+", default=list(PLAYOUTS), help="of flat Monte-Carlo, for an action")
     parser.add_argument("--simulations", type=int, nargs="+", default=list(SIMULATIONS), help="of tree search")
     parser.add_argument("--network-simulations", type=int, nargs="+", default=list(WITH_NETWORK), help="likewise, with a network")

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from eval import recipes
 
-WIN = {"win": 0.5, "low": 0.4, "high": 0.6}
-ROW = {"recipe": "train.ppo", "seed": 3, "minutes": 1.5, "timesteps": 1000, "gain": 0.25, "random": WIN, "curve": []}
 
+def test_ctrl_c_keeps_what_is_ready(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def in_a_process(threads: int, rounds: int) -> dict[str, Any]:
+        if threads == 2:
+            raise KeyboardInterrupt
+        return {"threads": threads, "rounds": rounds}
 
-def broken_off(minutes: float, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
-    assert (minutes, seeds) == (2.0, [3, 4])
-    yield ROW
-    raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("as_json", [True, False])
-def test_ctrl_c_keeps_what_is_ready(as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(recipes, "compare", broken_off)
+    monkeypatch.setattr(recipes, "in_a_process", in_a_process)
     with pytest.raises(SystemExit) as stopped:
-        recipes.main(["--minutes", "2", "--seeds", "3", "4", *["--json"] * as_json])
+        recipes.main(["--rounds", "3", "--json"])
     assert stopped.value.code == 130
     out, err = capsys.readouterr()
-    assert err == "broken off; ready was: train.ppo seed 3\n"
-    if as_json:
-        assert json.loads(out)["strength"] == [ROW]
-    else:
-        assert "| train.ppo | 3 | 1.5 | 1,000 | 0.2500 | 0.500 [0.400, 0.600] |" in out
+    assert err == "broken off; ready was: threads 1\n"
+    assert json.loads(out)["speed"] == [{"threads": 1, "rounds": 3}]
 
 
 def test_speed_is_by_the_better_of_the_other_recipes_runs(
