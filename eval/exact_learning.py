@@ -32,7 +32,6 @@ RECIPES: dict[str, Any] = {
     "policy gradient": policy_gradient,
     "exploitability descent": exploitability_descent,
 }
-STEPS = {2: {"step": 1.0, "step_end": 0.02}}  # of exploitability descent, by players; longer ones go to and fro with two
 WIDTHS = [64, 64]
 ITERATIONS, DECISIONS = 200, 2_000_000
 SEEDS = (0, 1, 2)
@@ -57,8 +56,6 @@ def learn(variant: str, folder: Path, iterations: int, decisions: int, seeds: Se
     for name, module in RECIPES.items():
         slug = module.__name__.rpartition(".")[2]
         options = {"variant": variant, "total_timesteps": iterations, "eval_freq": 20}
-        if module is exploitability_descent:
-            options |= STEPS.get(graph.positions.variant.players, {})
         gains = [_gain(module, options, folder / f"{slug}-table")]
         for seed in seeds:
             more = {"net_arch": WIDTHS, "seed": seed, "batch_size": 2048}

@@ -284,3 +284,12 @@ def test_the_command_runs_resumes_and_refuses_a_folder_that_is_taken(tmp_path: P
 def test_no_curve_can_be_drawn_of_a_folder_without_one(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"holds no curve\.csv"):
         study.draw_curves({"nothing": tmp_path}, tmp_path / "curves.png")
+
+
+def test_steps_of_exploitability_descent_depend_on_the_players_unless_they_are_given() -> None:
+    config = exploitability_descent.DescentConfig
+    assert [(it.step, it.step_end) for it in (config(variant="4p-2l"), config(variant="2p-2l"))] == [(16.0, 0.3), (1.0, 0.02)]
+    given = config(variant="2p-2l", step=5)
+    assert (given.step, given.step_end) == (5.0, 0.02)
+    with pytest.raises(ValueError, match=r"--step-end is over 0, not 0\.0"):
+        config(step_end=0)

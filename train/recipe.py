@@ -154,6 +154,10 @@ def _checked(name: str, kind: Any, value: Any, bounds: Mapping[str, Any]) -> Any
         if not (isinstance(value, str) or (value is None and kind == str | None)):
             raise ValueError(f"{name} is a text, not {value!r:.80}")
         return value
+    if kind == float | None:
+        if value is None:
+            return None
+        kind = float
     if kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53:
         value = float(value)
     if type(value) is not kind:

@@ -222,7 +222,8 @@ def make_parser(recipe: Recipe, description: str, prog: str) -> argparse.Argumen
         if of_list is not None:
             made.add_argument(flag(entry.name), nargs="*", type=of_list, help=meaning)
         else:
-            made.add_argument(flag(entry.name), type=str if kind == str | None else kind, help=meaning)
+            of_one = {str | None: str, float | None: float}.get(kind, kind)
+            made.add_argument(flag(entry.name), type=of_one, help=meaning)
     return made
 
 
