@@ -112,8 +112,9 @@ def movies(session: nox.Session) -> None:
 
 @nox.session
 def oldest(session: nox.Session) -> None:
-    """The lower bound of every dependency."""
-    bounds = [re.sub(">=", "==", requirement) for requirement in PROJECT["dependencies"]]
+    """The lower bound of every dependency, and of what draws."""
+    drawing = PROJECT["optional-dependencies"]["render"]
+    bounds = [re.sub(">=", "==", requirement) for requirement in (*PROJECT["dependencies"], *drawing)]
     session.install(*DEV, *bounds)
     session.install("--editable", ".", "--no-deps")
     run_tests(session, *OWN_TESTS)
@@ -122,5 +123,5 @@ def oldest(session: nox.Session) -> None:
 @nox.session
 def newest(session: nox.Session) -> None:
     """The newest of every dependency, pre-releases left out."""
-    session.install("--upgrade", "--upgrade-strategy", "eager", *DEV, "--editable", ".")
+    session.install("--upgrade", "--upgrade-strategy", "eager", *DEV, "--editable", ".[render]")
     run_tests(session, *OWN_TESTS)
