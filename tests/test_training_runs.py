@@ -51,7 +51,8 @@ CONFIGS = {
         **{**COMMON, "eval_freq": 3}, total_timesteps=16 * 8 * 5, opponent_groups=4, snapshot_freq=2, pool_size=3
     ),
 }
-RECIPES: dict[str, Any] = {"ppo": ppo, "selfplay": selfplay}
+CONFIGS["recurrent"] = dataclasses.replace(CONFIGS["selfplay"], policy="MlpLstmPolicy", lstm_hidden_size=8)  # type: ignore[call-arg]
+RECIPES: dict[str, Any] = {"ppo": ppo, "selfplay": selfplay, "recurrent": selfplay}
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
 from stable_baselines3.common.vec_env import VecEnv
 
-Tensors = tuple[torch.Tensor, ...]
+State = tuple[torch.Tensor, torch.Tensor]  # outputs and cells of an LSTM
 
 
 class MaskedStates(NamedTuple):
@@ -39,8 +39,8 @@ class MaskedStates(NamedTuple):
     sb3-contrib hands the states of a minibatch to the policy and nothing else that could hold masks.
     """
 
-    pi: Tensors
-    vf: Tensors
+    pi: State
+    vf: State
     action_masks: torch.Tensor  # [N, A], ones where a sequence is padded
 
 
@@ -84,54 +84,35 @@ class MaskableRecurrentActorCriticPolicy(RecurrentActorCriticPolicy):
 
     @staticmethod
     def _process_sequence(
-        features: torch.Tensor, lstm_states: Tensors, episode_starts: torch.Tensor, lstm: torch.nn.LSTM
-    ) -> tuple[torch.Tensor, Tensors]:
-        """Sequences through an LSTM. Where states are reset at the first step only, as in training, all steps go in one call."""
+        features: torch.Tensor, lstm_states: State, episode_starts: torch.Tensor, lstm: torch.nn.LSTM
+    ) -> Any:  # an output and a `State`, which sb3-contrib types as something else
+        """Sequences through an LSTM. Where states are reset at the first step only, as in training, it is called once."""
         sequences = lstm_states[0].shape[1]
         starts = episode_starts.reshape(sequences, -1)
         if not starts[:, 1:].any():
             kept = (1 - starts[:, 0]).view(1, sequences, 1)
             lstm_states = (kept * lstm_states[0], kept * lstm_states[1])
             episode_starts = torch.zeros_like(episode_starts)
-        done: tuple[torch.Tensor, Tensors] = RecurrentActorCriticPolicy._process_sequence(features, lstm_states, episode_starts, lstm)
-        return done
+        return RecurrentActorCriticPolicy._process_sequence(features, lstm_states, episode_starts, lstm)
 
-    def forward(
-        self,
-        obs: Any,
-        lstm_states: Any,
-        episode_starts: torch.Tensor,
-        deterministic: bool = False,
-        action_masks: Any = None,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Any]:
+    def forward(self, *given: Any, action_masks: Any = None, **named: Any) -> Any:
         """Actions, values, log probabilities and next states, see `RecurrentActorCriticPolicy`; `action_masks`: `[B, A]`."""
         with self._masked(action_masks):
-            done: tuple[torch.Tensor, torch.Tensor, torch.Tensor, Any] = super().forward(
-                obs, lstm_states, episode_starts, deterministic
-            )
-        return done
+            return super().forward(*given, **named)
 
-    def get_distribution(
-        self, obs: Any, lstm_states: Tensors, episode_starts: torch.Tensor, action_masks: Any = None
-    ) -> tuple[MaskableDistribution, Tensors]:
+    def get_distribution(self, *given: Any, action_masks: Any = None, **named: Any) -> Any:
         """The distribution of actions and the next states, see `RecurrentActorCriticPolicy`; `action_masks`: `[B, A]`."""
         with self._masked(action_masks):
-            done: tuple[MaskableDistribution, Tensors] = super().get_distribution(obs, lstm_states, episode_starts)
-        return done
+            return super().get_distribution(*given, **named)
 
-    def evaluate_actions(
-        self, obs: Any, actions: torch.Tensor, lstm_states: Any, episode_starts: torch.Tensor, action_masks: Any = None
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    def evaluate_actions(self, obs: Any, actions: Any, lstm_states: Any, episode_starts: Any, action_masks: Any = None) -> Any:  # type: ignore[override]  # sb3-contrib's differs from SB3's, too
         """Values, log probabilities and entropy, see `RecurrentActorCriticPolicy`.
 
         Masks are `action_masks`, `[B, A]`, or those that come with the states (`MaskedStates`).
         """
         masks = getattr(lstm_states, "action_masks", None) if action_masks is None else action_masks
         with self._masked(masks):
-            done: tuple[torch.Tensor, torch.Tensor, torch.Tensor | None] = super().evaluate_actions(
-                obs, actions, lstm_states, episode_starts
-            )
-        return done
+            return super().evaluate_actions(obs, actions, lstm_states, episode_starts)
 
     def predict(
         self,
@@ -160,7 +141,7 @@ class MaskableRecurrentMultiInputActorCriticPolicy(MaskableRecurrentActorCriticP
 # --- buffers -------------------------------------------------------------------------------------------------------------------
 
 
-class MaskableRecurrentRolloutBuffer(RecurrentRolloutBuffer, MaskableRolloutBuffer):
+class MaskableRecurrentRolloutBuffer(RecurrentRolloutBuffer, MaskableRolloutBuffer):  # type: ignore[misc]  # each `add` calls the next
     """States of LSTMs and masks of actions. Masks go the way of the states, see `MaskedStates`."""
 
     def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
@@ -169,11 +150,11 @@ class MaskableRecurrentRolloutBuffer(RecurrentRolloutBuffer, MaskableRolloutBuff
             self.action_masks = self.swap_and_flatten(self.action_masks)
         yield from super().get(batch_size)
 
-    def _get_samples(self, batch_inds: NDArray[Any], env_change: NDArray[Any], env: Any = None) -> Any:
-        return _with_masks(self, super()._get_samples(batch_inds, env_change, env), batch_inds)
+    def _get_samples(self, *given: Any, **named: Any) -> Any:
+        return _with_masks(self, super()._get_samples(*given, **named), given[0])
 
 
-class MaskableRecurrentDictRolloutBuffer(RecurrentDictRolloutBuffer, MaskableDictRolloutBuffer):
+class MaskableRecurrentDictRolloutBuffer(RecurrentDictRolloutBuffer, MaskableDictRolloutBuffer):  # type: ignore[misc]  # likewise
     """The same for observations of several parts."""
 
     def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
@@ -182,14 +163,16 @@ class MaskableRecurrentDictRolloutBuffer(RecurrentDictRolloutBuffer, MaskableDic
             self.action_masks = self.swap_and_flatten(self.action_masks)
         yield from super().get(batch_size)
 
-    def _get_samples(self, batch_inds: NDArray[Any], env_change: NDArray[Any], env: Any = None) -> Any:
-        return _with_masks(self, super()._get_samples(batch_inds, env_change, env), batch_inds)
+    def _get_samples(self, *given: Any, **named: Any) -> Any:
+        return _with_masks(self, super()._get_samples(*given, **named), given[0])
 
 
 def _with_masks(buffer: Any, samples: Any, rows: NDArray[Any]) -> Any:
     """Samples whose states have the masks of these rows, padded as the other arrays are."""
     padded = buffer.pad(buffer.action_masks[rows], padding_value=1.0)
-    return samples._replace(lstm_states=MaskedStates(*samples.lstm_states, padded.reshape(-1, buffer.mask_dims)))
+    return samples._replace(
+        lstm_states=MaskedStates(samples.lstm_states.pi, samples.lstm_states.vf, padded.reshape(-1, buffer.mask_dims))
+    )
 
 
 # --- the algorithm -------------------------------------------------------------------------------------------------------------
@@ -225,13 +208,14 @@ class MaskableRecurrentPPO(RecurrentPPO):
         super()._setup_model()
         if not isinstance(self.policy, MaskableRecurrentActorCriticPolicy):
             raise ValueError(f"policy is a subclass of MaskableRecurrentActorCriticPolicy, not {type(self.policy).__name__}")
+        made_by_sb3: Any = self.rollout_buffer
         several = isinstance(self.observation_space, spaces.Dict)
         made = MaskableRecurrentDictRolloutBuffer if several else MaskableRecurrentRolloutBuffer
         self.rollout_buffer = made(
             self.n_steps,
-            self.observation_space,  # type: ignore[arg-type]  # one of two kinds, by the line above
+            self.observation_space,
             self.action_space,
-            self.rollout_buffer.hidden_state_shape,
+            made_by_sb3.hidden_state_shape,
             self.device,
             gamma=self.gamma,
             gae_lambda=self.gae_lambda,
@@ -245,8 +229,9 @@ class MaskableRecurrentPPO(RecurrentPPO):
         log_interval: int = 1,
         tb_log_name: str = "MaskableRecurrentPPO",
         reset_num_timesteps: bool = True,
-        use_masking: bool = True,
         progress_bar: bool = False,
+        *,
+        use_masking: bool = True,
     ) -> Self:
         """Train, see `MaskablePPO.learn`.
 
