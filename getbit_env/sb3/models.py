@@ -624,8 +624,8 @@ def _lstm(policy: Any) -> list[LstmLayer]:
         raise ValueError(f"an LSTM with lstm_kwargs={policy.lstm_kwargs} can't be played with NumPy")
     layers = []
     for k in range(lstm.num_layers):
-        weight_ih, weight_hh, bias_ih, bias_hh = (_weights(getattr(lstm, f"{name}_l{k}")) for name in LSTM_WEIGHTS)
-        layers.append(LstmLayer(weight_ih, weight_hh, bias_ih + bias_hh))
+        weight_ih, weight_hh, bias_ih, bias_hh = (getattr(lstm, f"{name}_l{k}") for name in LSTM_WEIGHTS)
+        layers.append(LstmLayer(_weights(weight_ih), _weights(weight_hh), _weights(bias_ih + bias_hh)))
     return layers
 
 
