@@ -15,7 +15,7 @@ import torch
 from gymnasium import spaces
 from sb3_contrib import QRDQN, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO, SAC
-from stable_baselines3.common.callbacks import CheckpointCallback
+from stable_baselines3.common.callbacks import BaseCallback, CheckpointCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecNormalize
@@ -317,6 +317,22 @@ def test_a_recurrent_model_remembers_a_game_and_forgets_it_at_the_next(export: A
         agent.reset(raw.layout, starts, None)
     assert differs, "what it plays depends on what it saw before"
     assert getattr(agent, "probabilities", None) is None
+
+
+class Pickled(BaseCallback):
+    """Keeps the model as an agent at the end of each rollout, and what it plays in a match."""
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.kept = pickle.dumps(as_agent(self.model))
+
+
+def test_a_callback_can_keep_a_recurrent_model_in_the_middle_of_a_rollout() -> None:
+    callback = Pickled()
+    trained("MaskableRecurrentPPO", timesteps=0).learn(128, callback=callback)
+    assert play_match([pickle.loads(callback.kept), "random", "random"], SMALL, starts=24).failure is None
 
 
 def test_a_recurrent_model_that_has_nothing_to_choose_learns_nothing_from_it() -> None:

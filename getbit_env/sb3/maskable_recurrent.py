@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
-import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
@@ -114,20 +113,10 @@ class MaskableRecurrentActorCriticPolicy(RecurrentActorCriticPolicy):
         with self._masked(masks):
             return super().evaluate_actions(obs, actions, lstm_states, episode_starts)
 
-    def predict(
-        self,
-        observation: Any,
-        state: tuple[NDArray[Any], ...] | None = None,
-        episode_start: NDArray[Any] | None = None,
-        deterministic: bool = False,
-        action_masks: NDArray[Any] | None = None,
-    ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
+    def predict(self, *given: Any, action_masks: Any = None, **named: Any) -> Any:
         """Actions and the next states, see `RecurrentActorCriticPolicy`; `action_masks`: `[B, A]`."""
         with self._masked(action_masks):
-            done: tuple[NDArray[Any], tuple[NDArray[Any], ...] | None] = super().predict(
-                observation, state, episode_start, deterministic
-            )
-        return done
+            return super().predict(*given, **named)
 
 
 class MaskableRecurrentActorCriticCnnPolicy(MaskableRecurrentActorCriticPolicy, RecurrentActorCriticCnnPolicy):
@@ -305,16 +294,6 @@ class WithMasks:
         """Put them together."""
         self._model, self._env = model, env
 
-    def predict(
-        self,
-        observation: Any,
-        state: tuple[NDArray[Any], ...] | None = None,
-        episode_start: NDArray[Any] | None = None,
-        deterministic: bool = False,
-    ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
-        """Actions that are legal in the environment as it is now, and the next states."""
-        masks = np.asarray(get_action_masks(self._env))
-        done: tuple[NDArray[Any], tuple[NDArray[Any], ...] | None] = self._model.predict(
-            observation, state, episode_start, deterministic, action_masks=masks
-        )
-        return done
+    def predict(self, *given: Any, **named: Any) -> Any:
+        """Actions that are legal in the environment as it is now, and the next states, see `BaseAlgorithm.predict`."""
+        return self._model.predict(*given, **named, action_masks=get_action_masks(self._env))

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import warnings
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -211,7 +212,8 @@ class _FrozenModel:
 
     def __init__(self, policy: Any, normalize: VecNormalize | None) -> None:
         self._shown = Shown(policy, normalize)
-        instead: dict[int, Any] = {id(policy.optimizer): None}
+        # `MaskableRecurrentPPO` gives masks through hooks; a callback can make an agent in the middle of a rollout.
+        instead: dict[int, Any] = {id(policy.optimizer): None, id(policy._forward_pre_hooks): OrderedDict()}
         if hasattr(policy, "action_dist"):  # it keeps the distribution of the last call, which is in a graph
             instead[id(policy.action_dist)] = without_last = copy.copy(policy.action_dist)
             without_last.distribution = None
