@@ -8,11 +8,11 @@ broken off, and writes docs/memory.json and a picture; `python -m docs.tables` p
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import itertools
 import json
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from train.run_file import read_config
 
 VARIANT = "4p-memory"
 BOTS = ("counter", "forgetful", "lookahead")
-DECISIONS, STARTS, SEEDS = 400_000, 240, (0, 1, 2, 3, 4)
+DECISIONS, STARTS, SEEDS = 400_000, 960, (0, 1, 2, 3)
 WIDTHS = [64, 64]
 # Rollouts are a quarter of those that the recipe has by default: so few decisions need more updates.
 OPTIONS: dict[str, Any] = {"n_envs": 256, "batch_size": 2048, "eval_freq": 16, "eval_starts": 240}
@@ -60,6 +60,7 @@ class Match(NamedTuple):
     one: str  # names, as the figures have them
     many: str
     line_up: tuple[str, ...]  # as `load_agent` knows them
+    seed: int  # of the training, and of the starts: what they add by chance is in the intervals over seeds
 
 
 def run_options(policy: Policy, variant: Variant, seed: int, decisions: int) -> selfplay.Config:
@@ -80,15 +81,22 @@ def trained(folder: Path, options: selfplay.Config) -> Path:
     return selfplay.train(options, folder, quiet=no_bar())
 
 
+def minutes_of(folder: Path) -> float:
+    """How long a run took, evaluations included."""
+    with (folder / "metrics.csv").open(encoding="utf-8", newline="") as file:
+        *_, last = csv.DictReader(file)
+    return float(last["seconds"]) / 60
+
+
 def matches(folders: Mapping[tuple[str, int], Path], variant: Variant, seeds: Sequence[int]) -> Iterator[Match]:
     """All that is played: the policies of a seed among each other, and each among every bot."""
     others = variant.players - 1
     names = {key: f"recall:{folder}" if POLICIES[key[0]].face_up else str(folder) for key, folder in folders.items()}
     for seed in seeds:
         for one, many in itertools.permutations(POLICIES, 2):
-            yield Match(f"{one} {seed}", many, (names[one, seed], *[names[many, seed]] * others))
+            yield Match(f"{one} {seed}", many, (names[one, seed], *[names[many, seed]] * others), seed)
         for one, bot in itertools.product(POLICIES, BOTS):
-            yield Match(f"{one} {seed}", f"bot {bot}", (names[one, seed], *[bot] * others))
+            yield Match(f"{one} {seed}", f"bot {bot}", (names[one, seed], *[bot] * others), seed)
 
 
 def conclude(wins: Mapping[str, Mapping[str, Sequence[float]]], seeds: Sequence[int]) -> dict[str, Any]:
@@ -139,12 +147,13 @@ def study(given: Any) -> dict[str, Any]:
         "widths": WIDTHS,
         "options": OPTIONS,
     }
-    folders, begun = {}, time.process_time()
+    folders, minutes = {}, {name: list[float]() for name in POLICIES}
     runs = list(itertools.product(given.seeds, POLICIES))
     for number, (seed, name) in enumerate(runs, 1):
         print(f"{number}/{len(runs)}: {name}, seed {seed}", file=sys.stderr, flush=True)
         options = run_options(POLICIES[name], variant, seed, given.decisions)
-        folders[name, seed] = trained(given.output / f"{name}-{seed}", options)
+        folders[name, seed] = folder = trained(given.output / f"{name}-{seed}", options)
+        minutes[name].append(round(minutes_of(folder), 1))
     at = given.output / "figures.json"
     kept = json.loads(at.read_text(encoding="utf-8")) if at.exists() else {}
     if kept.get("settings") != settings:
@@ -155,7 +164,7 @@ def study(given: Any) -> dict[str, Any]:
         its = wins.setdefault(match.one, {})
         if match.many in its:
             continue
-        result = play_match(match.line_up, variant, starts=given.starts, seed=given.match_seed)
+        result = play_match(match.line_up, variant, starts=given.starts, seed=match.seed)
         if result.failure:
             raise ValueError(f"{match.one} among {match.many} failed: {result.failure}")
         its[match.many] = list(result[match.line_up[0]].win)
@@ -163,9 +172,7 @@ def study(given: Any) -> dict[str, Any]:
             f"{number}/{len(wanted)}: {match.one} among {match.many}: {result[match.line_up[0]].win}", file=sys.stderr, flush=True
         )
         write_json(at, kept)
-    kept["seconds"] = kept.get("seconds", 0.0) + time.process_time() - begun
-    write_json(at, kept)
-    return {**kept, **conclude(wins, given.seeds)}
+    return {**kept, "minutes": minutes, **conclude(wins, given.seeds)}
 
 
 def draw(figures: Mapping[str, Any], path: Path) -> None:
@@ -202,7 +209,6 @@ def make_parser(prog: str) -> Any:
     parser.add_argument("--decisions", type=int, default=DECISIONS, help="that each policy learns from (%(default)s)")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help=f"of each (default: {' '.join(map(str, SEEDS))})")
     parser.add_argument("--starts", type=int, default=STARTS, help="of each match (%(default)s)")
-    parser.add_argument("--match-seed", type=int, default=0, help="of the starts (%(default)s)")
     parser.add_argument("--figures", type=Path, default=FIGURES, metavar="FILE", help="where the figures are written (%(default)s)")
     parser.add_argument("--picture", type=Path, default=PICTURE, metavar="FILE", help="where the picture is drawn (%(default)s)")
     return parser

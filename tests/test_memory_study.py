@@ -89,7 +89,7 @@ def test_it_goes_on_where_it_was_broken_off(tmp_path: Path, monkeypatch: pytest.
     found = json.loads((tmp_path / "memory.json").read_text())
     assert found["settings"]["variant"] == SMALL
     assert len(found["lead"]) == 6
-    assert found["seconds"] > 0
+    assert {name: len(minutes) for name, minutes in found["minutes"].items()} == dict.fromkeys(POLICIES, 2)
     assert (tmp_path / "memory.png").stat().st_size > 0
     assert isinstance(load_agent(f"recall:{tmp_path / 'runs' / 'recall-1'}"), PerfectRecall)
     assert isinstance(load_agent(tmp_path / "runs" / "recurrent-1"), RecurrentNetworkAgent)
