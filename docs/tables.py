@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import statistics
 import sys
 import tomllib
 from collections.abc import Callable
@@ -177,12 +178,12 @@ def memory(what: str) -> str:
             rows.append(f"| {one} and {other} | {shown(lead)} | {better} |")
         return "\n".join(rows)
     rows = [
-        f"| policy | wins among bots | {' | '.join(f'among {name}' for name in kept['bots'])} |",
-        "| --- |" + " ---: |" * (1 + len(kept["bots"])),
+        f"| policy | minutes | wins among bots | {' | '.join(f'among {name}' for name in kept['bots'])} |",
+        "| --- |" + " ---: |" * (2 + len(kept["bots"])),
     ]
     for name, bots in kept["bots"].items():
         wins = [shown(kept["among"][name][many]) if many != name else "" for many in kept["bots"]]
-        rows.append(f"| {name} | {shown(bots)} | {' | '.join(wins)} |")
+        rows.append(f"| {name} | {statistics.median(kept['minutes'][name]):.1f} | {shown(bots)} | {' | '.join(wins)} |")
     widths, seeds = " x ".join(map(str, settings["widths"])), ", ".join(map(str, settings["seeds"]))
     told = (
         f"`{settings['variant']}`; {settings['decisions']:,} decisions each, layers of {widths}, seeds {seeds}; "
