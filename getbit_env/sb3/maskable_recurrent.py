@@ -53,6 +53,7 @@ class MaskableRecurrentActorCriticPolicy(RecurrentActorCriticPolicy):
     """
 
     action_dist: MaskableDistribution
+    action_net: torch.nn.Module
     _action_masks: Any = None  # of what is computed now
 
     def _build(self, lr_schedule: Schedule) -> None:
@@ -133,6 +134,8 @@ class MaskableRecurrentMultiInputActorCriticPolicy(MaskableRecurrentActorCriticP
 class MaskableRecurrentRolloutBuffer(RecurrentRolloutBuffer, MaskableRolloutBuffer):  # type: ignore[misc]  # each `add` calls the next
     """States of LSTMs and masks of actions. Masks go the way of the states, see `MaskedStates`."""
 
+    action_masks: NDArray[Any]
+
     def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
         """Minibatches of sequences."""
         if not self.generator_ready:
@@ -145,6 +148,8 @@ class MaskableRecurrentRolloutBuffer(RecurrentRolloutBuffer, MaskableRolloutBuff
 
 class MaskableRecurrentDictRolloutBuffer(RecurrentDictRolloutBuffer, MaskableDictRolloutBuffer):  # type: ignore[misc]  # likewise
     """The same for observations of several parts."""
+
+    action_masks: NDArray[Any]
 
     def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
         """Minibatches of sequences."""
@@ -191,6 +196,7 @@ class MaskableRecurrentPPO(RecurrentPPO):
         "CnnLstmPolicy": MaskableRecurrentActorCriticCnnPolicy,
         "MultiInputLstmPolicy": MaskableRecurrentMultiInputActorCriticPolicy,
     }
+    rollout_buffer: MaskableRecurrentRolloutBuffer | MaskableRecurrentDictRolloutBuffer
     _use_masking = True
 
     def _setup_model(self) -> None:
