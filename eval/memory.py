@@ -139,10 +139,9 @@ def conclude(wins: Mapping[str, Mapping[str, Sequence[float]]], seeds: Sequence[
 def study(given: Any) -> dict[str, Any]:
     """Train what is not trained, and play what is not played."""
     variant: Variant = find_variant(given.variant)
-    settings = {
+    settings = {  # with others, other matches are played
         "variant": variant.name,
         "decisions": given.decisions,
-        "seeds": given.seeds,
         "starts": given.starts,
         "widths": WIDTHS,
         "options": OPTIONS,
@@ -172,7 +171,8 @@ def study(given: Any) -> dict[str, Any]:
             f"{number}/{len(wanted)}: {match.one} among {match.many}: {result[match.line_up[0]].win}", file=sys.stderr, flush=True
         )
         write_json(at, kept)
-    return {**kept, "minutes": minutes, **conclude(wins, given.seeds)}
+    its_own = {match.one: wins[match.one] for match in wanted}
+    return {"settings": {**settings, "seeds": given.seeds}, "wins": its_own, "minutes": minutes, **conclude(wins, given.seeds)}
 
 
 def draw(figures: Mapping[str, Any], path: Path) -> None:

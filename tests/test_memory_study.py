@@ -103,6 +103,8 @@ def test_it_goes_on_where_it_was_broken_off(tmp_path: Path, monkeypatch: pytest.
         main(arguments)
     again = json.loads((tmp_path / "memory.json").read_text())
     assert again["wins"] == found["wins"]
+    assert again["settings"] == found["settings"]
+    assert again["settings"]["seeds"] == [0, 1]
     monkeypatch.setattr(memory, "play_match", not_again)
     with pytest.raises(AssertionError):  # other starts are other matches
         main([*arguments, "--starts", "48"])
