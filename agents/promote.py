@@ -23,7 +23,7 @@ from getbit_env.exact import Positions, exploitability
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import ID
 from getbit_env.match import MatchResult, play_match
-from getbit_env.network import POLICY_FILE, NetworkAgent, load_network
+from getbit_env.network import POLICY_FILE, StoredPolicy, load_network
 
 ROOT = Path(__file__).parent
 MOST_BYTES = 1_000_000
@@ -31,7 +31,7 @@ MOST_BYTES = 1_000_000
 PLAYED, EXACT = ("metrics.csv", "learning.png"), ("curve.csv", "curve.png")
 
 
-def exact(agent: NetworkAgent) -> str:
+def exact(agent: StoredPolicy) -> str:
     """What is known of it exactly, or why nothing is."""
     try:
         result = exploitability(agent, Positions(find_variant(agent.variant.name)), name=agent.name)
@@ -45,7 +45,7 @@ def exact(agent: NetworkAgent) -> str:
 
 
 def card(
-    agent: NetworkAgent, results: dict[str, MatchResult], known: str, about: dict[str, str], size: int, *, exact_run: bool
+    agent: StoredPolicy, results: dict[str, MatchResult], known: str, about: dict[str, str], size: int, *, exact_run: bool
 ) -> str:
     """The page of an agent.
 

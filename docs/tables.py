@@ -21,7 +21,17 @@ from getbit_env.sharks_are_wild import notation, observations, raw_env
 from getbit_env.sharks_are_wild import variants as sharks
 
 ROOT = Path(__file__).parent.parent
-_NAMES = ("citing", "environment", "environments", "exact_learning", "getting_started", "search", "sharks_are_wild", "speed")
+_NAMES = (
+    "citing",
+    "environment",
+    "environments",
+    "exact_learning",
+    "getting_started",
+    "memory",
+    "search",
+    "sharks_are_wild",
+    "speed",
+)
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _NAMES))
 EXTRAS = {  # what each extra of pyproject.toml is for
     "sb3": "Stable-Baselines3, sb3-contrib, torch and TensorBoard: training",
@@ -167,12 +177,44 @@ def quality() -> str:
     for way, threads in dict.fromkeys((one["way"], one["threads"]) for one in runs):
         its = [one for one in runs if (one["way"], one["threads"]) == (way, threads)]
         last = [one for one in its if one["gain"] is not None and one["minutes"] == max(each["minutes"] for each in its)]
-        wins = ["".join(f"{statistics.median(one['wins'][bot][0] for one in last):.3f}" if last else "") for bot in bots]
+        wins = [f"{statistics.median(one['wins'][bot][0] for one in last):.3f}" if last else "" for bot in bots]
         at = [gains([one for one in its if one["minutes"] == each]) for each in minutes]
         rows.append(f"| {way} | {threads} | {' | '.join([*at, *wins])} |")
     seeds = ", ".join(str(seed) for seed in sorted({one["seed"] for one in runs}))
     about = kept["about"]
     told = f"`{kept['variant']}`; seeds {seeds}; {about['machine']}, commit {about['commit']}, torch {about['torch']}."
+    return "\n".join([*rows, "", told])
+
+
+def memory(what: str) -> str:
+    """What `python -m eval.memory` found: `wins` or `lead`."""
+    kept = json.loads((ROOT / "docs/memory.json").read_text(encoding="utf-8"))
+    settings, about = kept["settings"], kept["about"]
+
+    def shown(estimate: list[float]) -> str:
+        mean, low, high = estimate
+        return f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+
+    if what == "lead":
+        rows = ["| pair | lead of the first | better |", "| --- | ---: | --- |"]
+        for pair, lead in kept["lead"].items():
+            one, other = pair.split()
+            better = next((first for first, second in kept["order"] if {first, second} == {one, other}), "can't be told")
+            rows.append(f"| {one} and {other} | {shown(lead)} | {better} |")
+        return "\n".join(rows)
+    rows = [
+        f"| policy | minutes | wins among bots | {' | '.join(f'among {name}' for name in kept['bots'])} |",
+        "| --- |" + " ---: |" * (2 + len(kept["bots"])),
+    ]
+    for name, bots in kept["bots"].items():
+        wins = [shown(kept["among"][name][many]) if many != name else "" for many in kept["bots"]]
+        rows.append(f"| {name} | {statistics.median(kept['minutes'][name]):.1f} | {shown(bots)} | {' | '.join(wins)} |")
+    widths, seeds = " x ".join(map(str, settings["widths"])), ", ".join(map(str, settings["seeds"]))
+    told = (
+        f"`{settings['variant']}`; {settings['decisions']:,} decisions each, layers of {widths}, seeds {seeds}; "
+        f"{settings['starts']} starts of each match in all rotations; {about['machine']}, torch {about['torch']}, "
+        f"sb3-contrib {about['sb3-contrib']}."
+    )
     return "\n".join([*rows, "", told])
 
 
@@ -189,6 +231,8 @@ def table(what: str) -> str:
         return speed.table(what, speed.kept_figures())
     if kind == "exact-learning":
         return exact_learning(words[0])
+    if kind == "memory":
+        return memory(words[0])
     if kind == "search":
         return search(words[0])
     if kind == "quality":

@@ -56,7 +56,7 @@ from getbit_env.get_bit.observations import Options
 from getbit_env.get_bit.recall import PerfectRecall, Recall
 from getbit_env.get_bit.variants import Variant
 from getbit_env.match import Estimate, play_match
-from getbit_env.network import POLICY_FILE, NetworkAgent, save_network
+from getbit_env.network import POLICY_FILE, NetworkAgent, StoredPolicy, save_network
 from getbit_env.sb3 import GetBitVecEnv, network_of
 
 from .solve import check_output, get_bit_variant
@@ -117,7 +117,7 @@ class Remembering(VecEnvWrapper):
         return [self._recall.layout] * len(found) if attr_name == "layout" else found
 
 
-def likeliest(network: NetworkAgent) -> NetworkAgent:
+def likeliest(network: StoredPolicy) -> NetworkAgent:
     """The network that plays the likeliest action of another: against a frozen agent a mixture gains nothing."""
     *layers, (weight, bias) = network.layers
     sharp = [*layers, (1000 * weight, 1000 * bias)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sb3_contrib import MaskablePPO, RecurrentPPO
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.vec_env import VecNormalize
@@ -245,13 +246,17 @@ def recurrent() -> Any:
     return model_of(algorithm=RecurrentPPO, policy="MlpLstmPolicy")
 
 
+def of_elu() -> Any:
+    return model_of(policy_kwargs={"activation_fn": torch.nn.ELU})
+
+
 @pytest.mark.parametrize(
     ("model", "make", "message"),
     [
         (in_sharks, lambda _: ExactGain(), "no best response is computed in Sharks are Wild"),
         (with_memory, lambda _: ExactGain(), "the learner has no perfect recall"),
         (recurrent, lambda _: ExactGain(), "the learner has no `probabilities`"),
-        (recurrent, lambda path: WinRate(save_best=path / "best.safetensors"), "can be played with NumPy"),
+        (of_elu, lambda path: WinRate(save_best=path / "best.safetensors"), "can be played with NumPy"),
         (model_of, lambda _: ExactGain(threads=0), "threads is a whole number, at least 1, not 0"),
         (model_of, lambda _: ExactGain(every=0), "every is a whole number, at least 1, not 0"),
         (model_of, lambda _: BenchmarkScore(), "the benchmark has no task 3p-1r-4c-1l; there are 2p, 3p"),

@@ -14,10 +14,11 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from getbit_env import parse_variant
+from getbit_env import parallel_env, parse_variant
 from getbit_env.agent_registry import SHIPPED, shipped_agents
 from getbit_env.get_bit.observations import Layout, Options
-from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_network
+from getbit_env.match import play_match
+from getbit_env.network import POLICY_FILE, LstmLayer, NetworkAgent, RecurrentNetworkAgent, load_network, save_network
 from getbit_env.sharks_are_wild.observations import Options as SharksOptions
 
 VARIANT = parse_variant("4p")
@@ -231,6 +232,110 @@ def test_a_header_that_lies_is_refused(stored: Path) -> None:
     stored.write_bytes(struct.pack("<Q", 2**63) + b"{}")
     with pytest.raises(ValueError, match="is damaged or holds no policy"):
         load_network(stored, "x")
+
+
+# --- with LSTMs --------------------------------------------------------------------------------------------------------------
+
+
+def lstm_agent(layers_of_lstm: int = 2, units: int = 6) -> RecurrentNetworkAgent:
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    sizes = [SIZE, *[units] * (layers_of_lstm - 1)]
+    lstm = [LstmLayer(drawn(4 * units, size), drawn(4 * units, units), drawn(4 * units)) for size in sizes]
+    return RecurrentNetworkAgent(lstm, [(drawn(VARIANT.actions, units), drawn(VARIANT.actions))], VARIANT, about={"by": "me"})
+
+
+def test_lstms_are_read_back(tmp_path: Path) -> None:
+    agent = lstm_agent()
+    save_network(tmp_path / POLICY_FILE, agent)
+    again = load_network(tmp_path / POLICY_FILE, "again")
+    assert isinstance(again, RecurrentNetworkAgent)
+    assert not hasattr(again, "probabilities")
+    for one, other in zip(agent.lstm, again.lstm, strict=True):
+        for mine, theirs in zip(one, other, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    save_network(tmp_path / "twice.safetensors", again)
+    assert (tmp_path / "twice.safetensors").read_bytes() == (tmp_path / POLICY_FILE).read_bytes()
+
+
+def test_an_lstm_of_one_unit_by_hand() -> None:
+    """Gates in the order input, forget, cell, output."""
+    zero = np.zeros((4, SIZE), np.float32)
+    layer = LstmLayer(zero, np.array([[0], [0], [1], [0]], np.float32), np.array([0, 1, 2, 3], np.float32))
+    agent = RecurrentNetworkAgent([layer], [(np.arange(5, dtype=np.float32)[:, None], np.zeros(5, np.float32))], VARIANT)
+    state = agent.begun(1)
+    cell = output = 0.0
+    for _ in range(3):
+        logits, state = agent.step(np.ones((1, SIZE), np.float32), state)
+        cell = cell / (1 + np.exp(-1)) + np.tanh(2 + output) / 2
+        output = np.tanh(cell) / (1 + np.exp(-3))
+        np.testing.assert_allclose(logits[0], np.arange(5) * output, rtol=1e-5)
+        np.testing.assert_allclose(state.ravel(), [output, cell], rtol=1e-5)
+
+
+def test_rows_remember_their_own_games() -> None:
+    """A row whose game begins forgets, one that has nothing to choose neither sees nor forgets; a seed begins everything anew."""
+    agent, layout = lstm_agent(), Layout(VARIANT, Options())
+    seen = (np.random.default_rng(1).random((6, 3, SIZE)) < 0.5).astype(np.float32)
+    mask = np.ones((3, VARIANT.actions), np.int8)
+    every, first = np.ones(3, bool), np.array([True, False, False])
+    agent.reset(layout, every, 0)
+    begun = agent.act(seen[0], mask)
+    agent.act(seen[1], mask)
+    after_two = agent._state.copy()
+    waiting = seen[2].copy()
+    waiting[1] = 0
+    agent.reset(layout, first, None)
+    agent.act(waiting, mask)
+    np.testing.assert_array_equal(agent._state[:, :, 1], after_two[:, :, 1])
+    np.testing.assert_allclose(agent._state[:, :, 0], agent.step(seen[2, :1], agent.begun(1))[1][:, :, 0], atol=1e-6)
+    np.testing.assert_allclose(agent._state[:, :, 2], agent.step(seen[2, 2:], after_two[:, :, 2:])[1][:, :, 0], atol=1e-6)
+    agent.reset(layout, every, 0)
+    np.testing.assert_array_equal(agent.act(seen[0], mask), begun)
+
+
+def test_it_plays_matches_and_one_seat() -> None:
+    agent = lstm_agent()
+    one, two = (play_match([agent, "random", "random", "random"], VARIANT, starts=24, seed=1) for _ in range(2))
+    assert one.failure is None
+    assert one[0].win == two[0].win
+    env = parallel_env(players=4)
+    observations, _ = env.reset(seed=1)
+    agent.begin(env, seed=2)
+    assert observations["player_0"]["action_mask"][agent.choose(observations["player_0"])]
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (tensor("lstm.1.bias", None), "it lacks lstm.1.bias"),
+        (tensor("lstm.0.weight_hr", np.zeros(5, np.float32)), "it lacks lstm.2.weight_ih"),
+        (tensor("lstm.0.bias", np.zeros(24)), "lstm.0.bias holds numbers of F64, not F32"),
+        (tensor("lstm.0.bias", np.full(24, np.inf, np.float32)), "LSTM 0 has bias that are NaN, infinite"),
+        (tensor("lstm.0.bias", np.array(3, np.float32)), "LSTM 0 has"),
+        (tensor("lstm.0.weight_ih", np.zeros((24, 3), np.float32)), r"LSTM 0 has .* after 41 entries, with 6 units"),
+        (tensor("lstm.1.weight_ih", np.zeros((24, 7), np.float32)), r"LSTM 1 has .* after 6 entries, with 6 units"),
+        (tensor("0.weight", np.zeros((5, 7), np.float32)), "don't lead from 6 units of an LSTM to 5 actions"),
+        (lambda tensors, _: tensors.update({"value.0.weight": tensors["0.weight"], "value.0.bias": tensors["0.bias"]}), "values"),
+        (metadata(variant="5p"), "LSTM 0 has"),
+    ],
+)
+def test_a_file_of_lstms_that_fit_nothing_says_why(edit: Callable[..., object], reason: str, tmp_path: Path) -> None:
+    path = tmp_path / POLICY_FILE
+    save_network(path, lstm_agent())
+    tensors, about = read(path)
+    edit(tensors, about)
+    save_file(tensors, path, about)
+    with pytest.raises(ValueError, match=reason):
+        load_network(path, "x")
+
+
+def test_no_lstms_are_no_recurrent_policy() -> None:
+    with pytest.raises(ValueError, match="one LSTM or more, this has none"):
+        RecurrentNetworkAgent([], layers(), VARIANT)
 
 
 def test_no_file_is_no_file(tmp_path: Path) -> None:

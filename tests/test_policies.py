@@ -15,7 +15,7 @@ import torch
 from gymnasium import spaces
 from sb3_contrib import QRDQN, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO, SAC
-from stable_baselines3.common.callbacks import CheckpointCallback
+from stable_baselines3.common.callbacks import BaseCallback, CheckpointCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecNormalize
@@ -29,8 +29,9 @@ from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import Options
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.match import play_match
+from getbit_env.network import RecurrentNetworkAgent
 from getbit_env.policies import TOLERANCE, PolicyAgent, sampled_observations, sampled_play
-from getbit_env.sb3 import GetBitVecEnv, network_of
+from getbit_env.sb3 import GetBitVecEnv, MaskableRecurrentPPO, network_of
 from getbit_env.sb3.sharks_are_wild import SharksAreWildVecEnv
 
 SMALL = "3p-1r-4c-1l"  # its positions are numbered in no time
@@ -43,8 +44,10 @@ ALGORITHMS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "DQN": (DQN, "MlpPolicy", OFF_POLICY),
     "QRDQN": (QRDQN, "MlpPolicy", OFF_POLICY),
     "RecurrentPPO": (RecurrentPPO, "MlpLstmPolicy", {**ON_POLICY, "policy_kwargs": {"lstm_hidden_size": 16}}),
+    "MaskableRecurrentPPO": (MaskableRecurrentPPO, "MlpLstmPolicy", {**ON_POLICY, "policy_kwargs": {"lstm_hidden_size": 16}}),
 }
-MEMORYLESS = [name for name in ALGORITHMS if name != "RecurrentPPO"]
+RECURRENT = ("RecurrentPPO", "MaskableRecurrentPPO")
+MEMORYLESS = [name for name in ALGORITHMS if name not in RECURRENT]
 GREEDY = ("DQN", "QRDQN")
 
 
@@ -106,7 +109,7 @@ def test_a_model_and_its_file_play_as_the_model(algorithm: str, tmp_path: Path) 
     assert as_agent(tmp_path / "model.zip").name == "model"
 
 
-@pytest.mark.parametrize("algorithm", ["MaskablePPO", "DQN", "RecurrentPPO"])
+@pytest.mark.parametrize("algorithm", ["MaskablePPO", "DQN", *RECURRENT])
 def test_it_is_an_agent_wherever_agents_play(algorithm: str, tmp_path: Path) -> None:
     model = trained(algorithm)
     path = tmp_path / "model.zip"
@@ -120,7 +123,7 @@ def test_it_is_an_agent_wherever_agents_play(algorithm: str, tmp_path: Path) -> 
     for _ in range(20):
         env.step(env.action_masks().argmax(axis=1))
     positions = Positions(parse_variant(SMALL))
-    if algorithm == "RecurrentPPO":
+    if algorithm in RECURRENT:
         with pytest.raises(AgentError, match="mine has no `probabilities`"):
             exploitability(agent, positions, name="mine")
     else:
@@ -272,17 +275,32 @@ def test_checkpoints_of_stable_baselines3_are_found_with_their_normalization(tmp
 # --- recurrent -----------------------------------------------------------------------------------------------------------------
 
 
+def likeliest(agent: Any) -> Any:
+    """The agent with its likeliest actions: what is exported draws them, so its last layer is made sharp."""
+    if not isinstance(agent, RecurrentNetworkAgent):
+        agent.deterministic = True
+        return agent
+    sharp = [*agent.layers[:-1], tuple(1e4 * part for part in agent.layers[-1])]
+    return RecurrentNetworkAgent(agent.lstm, sharp, agent.variant, agent.options, activation=agent.activation)
+
+
 @pytest.mark.parametrize("normalized", [False, True])
-def test_a_recurrent_model_remembers_a_game_and_forgets_it_at_the_next(normalized: bool) -> None:
-    """Against `RecurrentPPO.predict`, in the games of a `VecEnv` that begin anew at different times."""
+@pytest.mark.parametrize("algorithm", RECURRENT)
+@pytest.mark.parametrize("export", [as_agent, network_of])
+def test_a_recurrent_model_remembers_a_game_and_forgets_it_at_the_next(export: Any, algorithm: str, normalized: bool) -> None:
+    """Against the model's own `predict`, in the games of a `VecEnv` that begin anew at different times."""
     env: Any = GetBitVecEnv(6, "random", variant=SMALL, seed=4)
     if normalized:
         env = VecNormalize(env)
-    model = trained("RecurrentPPO", env, timesteps=600)
-    agent = as_agent(model, deterministic=True)
+    model = trained(algorithm, env, timesteps=600)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for weight in [*model.policy.lstm_actor.parameters(), *model.policy.action_net.parameters()]:
+            weight.normal_()  # so that states matter more than in a new network
+    agent = likeliest(export(model))
     raw = GetBitVecEnv(6, "random", variant=SMALL, seed=9)
     seen, state, starts = raw.reset(), None, np.ones(6, bool)
-    forgetting = as_agent(model, deterministic=True)
+    forgetting = likeliest(export(model))
     agent.reset(raw.layout, starts, 0)
     forgetting.reset(raw.layout, starts, 0)
     differs = 0
@@ -298,7 +316,23 @@ def test_a_recurrent_model_remembers_a_game_and_forgets_it_at_the_next(normalize
         seen, _, starts, _ = raw.step(got)
         agent.reset(raw.layout, starts, None)
     assert differs, "what it plays depends on what it saw before"
-    assert agent.probabilities is None  # type: ignore[attr-defined]  # not callable
+    assert getattr(agent, "probabilities", None) is None
+
+
+class Pickled(BaseCallback):
+    """Keeps the model as an agent at the end of each rollout, and what it plays in a match."""
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self.kept = pickle.dumps(as_agent(self.model))
+
+
+def test_a_callback_can_keep_a_recurrent_model_in_the_middle_of_a_rollout() -> None:
+    callback = Pickled()
+    trained("MaskableRecurrentPPO", timesteps=0).learn(128, callback=callback)
+    assert play_match([pickle.loads(callback.kept), "random", "random"], SMALL, starts=24).failure is None
 
 
 def test_a_recurrent_model_that_has_nothing_to_choose_learns_nothing_from_it() -> None:
@@ -417,7 +451,10 @@ def test_files_that_are_no_models_are_one_line(tmp_path: Path) -> None:
                 load(str(tmp_path / name))
             assert "\n" not in str(caught.value)
     SAC("MlpPolicy", "Pendulum-v1", device="cpu", buffer_size=10).save(tmp_path / "sac")
-    with pytest.raises(ValueError, match="it holds a SACPolicy; policies of PPO, A2C, DQN, MaskablePPO, QRDQN and RecurrentPPO"):
+    with pytest.raises(
+        ValueError,
+        match="it holds a SACPolicy; policies of PPO, A2C, DQN, MaskablePPO, QRDQN, RecurrentPPO and MaskableRecurrentPPO",
+    ):
         as_agent(tmp_path / "sac.zip")
     model = trained("PPO")
     for given, message in [(tmp_path / "none.pkl", "there is no file"), (tmp_path / "text.zip", "can't be unpickled")]:

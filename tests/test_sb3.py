@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sb3_contrib import MaskablePPO
+from sb3_contrib import MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -25,8 +25,8 @@ from getbit_env.get_bit.engine import Engine
 from getbit_env.get_bit.observations import Layout
 from getbit_env.get_bit.rendering import scene_from_snapshot, scene_of_batch
 from getbit_env.match import play_match
-from getbit_env.network import load_network, save_network
-from getbit_env.sb3 import GetBitVecEnv, OpponentPool, WinRate, network_of
+from getbit_env.network import RecurrentNetworkAgent, load_network, save_network
+from getbit_env.sb3 import GetBitVecEnv, MaskableRecurrentPPO, OpponentPool, WinRate, network_of
 from getbit_env.sb3.sharks_are_wild import SharksAreWildVecEnv
 from getbit_env.single_agent.batch import SingleAgentBatch
 
@@ -390,6 +390,31 @@ def test_relu_layers_are_exported_too(tmp_path: Path) -> None:
     assert load_network(tmp_path / "policy.safetensors", "it").activation == "relu"
 
 
+@pytest.mark.parametrize("algorithm", [RecurrentPPO, MaskableRecurrentPPO])
+def test_lstms_are_exported_too(algorithm: Any, tmp_path: Path) -> None:
+    """Two of them, behind `VecNormalize`, written and read, against the model's own distribution over whole games."""
+    env = VecNormalize(GetBitVecEnv(32, "random", seed=1))
+    kwargs = {"lstm_hidden_size": 16, "n_lstm_layers": 2, "activation_fn": torch.nn.ReLU}
+    model = model_of(env, algorithm, "MlpLstmPolicy", policy_kwargs=kwargs).learn(32 * 16 * 4)
+    save_network(tmp_path / "policy.safetensors", network_of(model))
+    agent = load_network(tmp_path / "policy.safetensors", "it")
+    assert isinstance(agent, RecurrentNetworkAgent)
+    games, far = GetBitVecEnv(32, "random", seed=5), 0.0
+    seen, mine, begins = games.reset(), agent.begun(32), np.ones(32, bool)
+    theirs = torch.zeros(2, 32, 16), torch.zeros(2, 32, 16)
+    for _ in range(20):
+        mine[:, :, begins] = 0
+        logits, mine = agent.step(seen, mine)
+        with torch.no_grad():
+            tensor, _ = model.policy.obs_to_tensor(env.normalize_obs(seen))
+            found, theirs = model.policy.get_distribution(tensor, theirs, torch.as_tensor(begins, dtype=torch.float32))
+        got = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+        assert np.abs(got - found.distribution.probs.numpy()).max() < 1e-5
+        far = max(far, float(np.ptp(got[:, :2], axis=0).max()))
+        seen, _, begins, _ = games.step(games.action_masks().argmax(1))
+    assert far > 0.02, "or the test would tell little"
+
+
 class Doubled(VecEnvWrapper):
     """Shows twice of everything."""
 
@@ -416,11 +441,14 @@ def test_what_can_not_be_exported_is_refused(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=re.escape(message)):
             network_of(model_of(env, **options))
+    lstm = model_of(env, MaskableRecurrentPPO, "MlpLstmPolicy", policy_kwargs={"lstm_kwargs": {"bias": False}})
+    with pytest.raises(ValueError, match=re.escape("an LSTM with lstm_kwargs={'bias': False} can't be played with NumPy")):
+        network_of(lstm)
     with pytest.raises(ValueError, match="the model sees other observations than the game shows, through Doubled"):
         network_of(model_of(Doubled(env)).learn(128))
     with pytest.raises(ValueError, match="VecNormalize twice"):
         network_of(model_of(VecNormalize(VecNormalize(env))))
-    with pytest.raises(ValueError, match="only an MlpPolicy of PPO, A2C or MaskablePPO can be played with NumPy, not DQNPolicy"):
+    with pytest.raises(ValueError, match="or an MlpLstmPolicy, can be played with NumPy, not DQNPolicy"):
         network_of(DQN("MlpPolicy", env, device="cpu", buffer_size=100))
     model = model_of(env)
     model.save(tmp_path / "model")

@@ -93,6 +93,8 @@ def test_another_seed_is_another_run(finished: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--policy", "MlpLstm"], "--policy is one of 'MlpPolicy', 'MlpLstmPolicy', not 'MlpLstm'"),
+        (["--policy", "MlpLstmPolicy", "--lstm-hidden-size", "0"], "--lstm-hidden-size is at least 1, not 0"),
         (["--sampling", "best"], "--sampling is one of 'latest', 'uniform', 'prioritised', not 'best'"),
         (["--latest-share", "0.8", "--bot-share", "0.8"], "add up to 1 at most"),
         (["--bots", "nobody"], "--bots: no agent 'nobody'"),

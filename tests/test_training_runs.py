@@ -51,7 +51,8 @@ CONFIGS = {
         **{**COMMON, "eval_freq": 3}, total_timesteps=16 * 8 * 5, opponent_groups=4, snapshot_freq=2, pool_size=3
     ),
 }
-RECIPES: dict[str, Any] = {"ppo": ppo, "selfplay": selfplay}
+CONFIGS["recurrent"] = dataclasses.replace(CONFIGS["selfplay"], policy="MlpLstmPolicy", lstm_hidden_size=8)  # type: ignore[call-arg]
+RECIPES: dict[str, Any] = {"ppo": ppo, "selfplay": selfplay, "recurrent": selfplay}
 
 
 @pytest.fixture(autouse=True)
@@ -212,10 +213,10 @@ def test_options_of_another_run_are_refused(name: str, finished: Any, tmp_path: 
     with pytest.raises(SystemExit):
         RECIPES[name].main(["--output", str(folder)])
     assert "already holds a run; go on with --resume" in capsys.readouterr().err
-    other = {"ppo": selfplay, "selfplay": ppo}[name]
+    other = selfplay if name == "ppo" else ppo
     with pytest.raises(SystemExit):
         other.main(["--resume", str(folder)])
-    assert f"is a run of train.{name}, not of train." in capsys.readouterr().err
+    assert f"is a run of {RECIPES[name].RECIPE.name}, not of train." in capsys.readouterr().err
 
 
 def test_a_game_that_the_recipe_does_not_know_is_trained_by_its_name(tmp_path: Path) -> None:
@@ -467,7 +468,7 @@ def test_what_a_run_needs_is_missed_before_it_begins(name: str, tmp_path: Path) 
         "util.find_spec = lambda package, *more: None if package == 'matplotlib' else found(package, *more)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", f"train.{name}", "--output", str(tmp_path / "run")]
+    command = [sys.executable, "-m", RECIPES[name].RECIPE.name, "--output", str(tmp_path / "run")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == 'python -m train: error: this needs matplotlib: pip install "getbit-env[commands]"\n'
@@ -486,7 +487,7 @@ def test_an_output_that_can_not_be_made_is_one_line(
     assert stopped.value.code == 1
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
-    assert said.startswith(f"python -m train.{name}: error: [Errno")
+    assert said.startswith(f"python -m {RECIPES[name].RECIPE.name}: error: [Errno")
     assert called.partition("/")[0] in said, "the path that is in the way"
 
 

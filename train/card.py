@@ -9,7 +9,7 @@ from pathlib import Path
 from getbit_env.core.escaping import for_markdown, for_markdown_code, for_matplotlib
 from getbit_env.core.files import write_text, write_whole
 from getbit_env.match import MatchResult, play_match
-from getbit_env.network import POLICY_FILE, NetworkAgent, load_network
+from getbit_env.network import POLICY_FILE, RecurrentNetworkAgent, StoredPolicy, load_network
 
 from .recipe import Recipe
 from .run_file import RunFile
@@ -17,7 +17,7 @@ from .run_file import RunFile
 CARD_STARTS = 2400
 
 
-def play_against(agent: NetworkAgent, opponents: Sequence[str], starts: int, seed: int) -> dict[str, MatchResult]:
+def play_against(agent: StoredPolicy, opponents: Sequence[str], starts: int, seed: int) -> dict[str, MatchResult]:
     """The agent in one seat against each kind of opponents in all others, every start in every rotation of the seats.
 
     Raises:
@@ -38,11 +38,13 @@ def write_card(folder: Path, recipe: Recipe, config: RunFile, timesteps: int, se
     results = play_against(agent, options.eval_opponents, CARD_STARTS, options.seed + 1)
     players = options.played.players
     draw_learning(folder, 1 / players)
+    layers = f"an LSTM of {agent.lstm[0].weight_hh.shape[1]} units, " if isinstance(agent, RecurrentNetworkAgent) else ""
     lines = [
         f"# {for_markdown(name)}",
         "",
-        f"A policy for {options.variant}: tanh layers of {options.net_arch}, after {int(agent.about['timesteps']):,} decisions "
-        f"of a run of {recipe.name} of {timesteps:,} decisions that took {seconds / 60:.1f} minutes; {recipe.judged_by}.",
+        f"A policy for {options.variant}: {layers}tanh layers of {options.net_arch}, "
+        f"after {int(agent.about['timesteps']):,} decisions of a run of {recipe.name} of {timesteps:,} decisions that took "
+        f"{seconds / 60:.1f} minutes; {recipe.judged_by}.",
         "",
         f"One seat against {players - 1} of a kind, {CARD_STARTS} starts in every rotation of the seats, 95 % intervals over "
         f"starts; the equal share is {1 / players:.3f}.",

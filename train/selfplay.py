@@ -1,4 +1,4 @@
-"""Self-play with Stable-Baselines3: MaskablePPO in one seat, past selves and bots in the others.
+"""Self-play with Stable-Baselines3: MaskablePPO, or MaskableRecurrentPPO, in one seat, past selves and bots in the others.
 
 `train.run` says what the folder of a run holds, and how a run is resumed. Past selves are in `pool/`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,27 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 
 from getbit_env.core.choices import choice
-from getbit_env.network import NetworkAgent
-from getbit_env.sb3 import OpponentPool, PastSampling, SingleAgentVecEnv, network_of
+from getbit_env.network import StoredPolicy
+from getbit_env.sb3 import MaskableRecurrentPPO, OpponentPool, PastSampling, SingleAgentVecEnv, network_of
 from getbit_env.single_agent.batch import SingleAgentBatch
 
 from . import run
 from .recipe import CommonConfig, Recipe, option
 
 
+class Policy(StrEnum):
+    """What learns, as Stable-Baselines3 calls it."""
+
+    MLP = "MlpPolicy"
+    LSTM = "MlpLstmPolicy"
+
+
 @dataclass(frozen=True)
 class Config(CommonConfig):
     """Every option of a run."""
 
+    policy: str = option("MlpPolicy", "MlpPolicy, or MlpLstmPolicy, which remembers what it has seen in a game")
+    lstm_hidden_size: int = option(64, "units of the LSTM that MlpLstmPolicy has before its layers", least=1, most=10**5)
     opponent_groups: int = option(8, "groups of opponents at a time; each plays an equal number of the games", least=1, most=10**6)
     latest_share: float = option(0.4, "share of the groups that are the policy as of this rollout", least=0, most=1)
     bots: list[str] | None = option(None, "agents that stay in the pool, by default the game's opponents")
@@ -46,6 +56,7 @@ class Config(CommonConfig):
         """
         super().__post_init__()
         choice(PastSampling, "--sampling", self.sampling)
+        choice(Policy, "--policy", self.policy)
         if self.latest_share + self.bot_share > 1:
             raise ValueError("--latest-share and --bot-share are shares that add up to 1 at most")
         if self.bot_share > 0 and self.bots == []:
@@ -63,7 +74,7 @@ class Config(CommonConfig):
 
 
 class SelfPlay:
-    """MaskablePPO against a pool, as `train.run` drives it.
+    """The learner against a pool, as `train.run` drives it.
 
     Attributes:
         model: of Stable-Baselines3.
@@ -138,7 +149,7 @@ class SelfPlay:
             **{name: value for name, value in sorted(logged.items()) if not name.startswith("time/")},
         }
 
-    def agent(self) -> NetworkAgent:
+    def agent(self) -> StoredPolicy:
         """See `Algorithm`."""
         return network_of(self.model)
 
@@ -154,12 +165,16 @@ class SelfPlay:
         self.pool.restore(state)
 
 
-def make_model(config: Config) -> MaskablePPO:
+def make_model(config: Config) -> MaskablePPO | MaskableRecurrentPPO:
     """The learner over its games."""
     anybody = (config.eval_opponents or [""])[0]  # a leg begins with seating opponents
     batch = SingleAgentBatch(config.played, config.n_envs, anybody, seed=config.seed, options=config.observed, reward=config.reward)
-    return MaskablePPO(
-        "MlpPolicy",
+    layers: dict[str, Any] = {"net_arch": list(config.net_arch), "activation_fn": torch.nn.Tanh}
+    make: Any = MaskablePPO
+    if config.policy == Policy.LSTM:
+        make, layers["lstm_hidden_size"] = MaskableRecurrentPPO, config.lstm_hidden_size
+    made: MaskablePPO | MaskableRecurrentPPO = make(
+        config.policy,
         SingleAgentVecEnv(batch),
         learning_rate=config.learning_rate,
         n_steps=config.n_steps,
@@ -169,10 +184,11 @@ def make_model(config: Config) -> MaskablePPO:
         gae_lambda=config.gae_lambda,
         clip_range=config.clip_range,
         ent_coef=config.ent_coef,
-        policy_kwargs={"net_arch": list(config.net_arch), "activation_fn": torch.nn.Tanh},
+        policy_kwargs=layers,
         seed=config.seed,
         device="cpu",
     )
+    return made
 
 
 RECIPE = Recipe(

@@ -11,6 +11,7 @@ from getbit_env.sb3.callbacks import OpponentPool, Past, PastSampling
 from getbit_env.sb3.evaluation import BenchmarkScore, Evaluation, Figure, WinRate
 from getbit_env.sb3.exact_gain import ExactGain
 from getbit_env.sb3.get_bit import GetBitVecEnv
+from getbit_env.sb3.maskable_recurrent import MaskableRecurrentPPO, WithMasks
 from getbit_env.sb3.models import network_of
 from getbit_env.sb3.vec_env import SingleAgentVecEnv
 
@@ -20,10 +21,12 @@ __all__ = [
     "ExactGain",
     "Figure",
     "GetBitVecEnv",
+    "MaskableRecurrentPPO",
     "OpponentPool",
     "Past",
     "PastSampling",
     "SingleAgentVecEnv",
     "WinRate",
+    "WithMasks",
     "network_of",
 ]

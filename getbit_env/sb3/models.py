@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import warnings
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from sb3_contrib import QRDQN, MaskablePPO, RecurrentPPO
+from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from sb3_contrib.qrdqn.policies import QRDQNPolicy
@@ -33,24 +35,28 @@ from getbit_env.core.layouts import layout_of
 from getbit_env.core.messages import shown
 from getbit_env.core.spec import Layout, Variant
 from getbit_env.game_registry import game_of
-from getbit_env.network import Activation, Layers, NetworkAgent
+from getbit_env.network import Activation, Layers, LstmLayer, NetworkAgent, RecurrentNetworkAgent, StoredPolicy
 from getbit_env.policies import (
     TOLERANCE,
     Answer,
     Kind,
     PolicyAgent,
     RecurrentAgent,
+    difference,
     different,
     fitting_options,
     sampled_observations,
 )
+from getbit_env.sb3.maskable_recurrent import MaskableRecurrentActorCriticPolicy, MaskableRecurrentPPO
 from getbit_env.sb3.vec_env import SingleAgentVecEnv
 from getbit_env.torch_policies import Frozen
 
 OBSERVATION, MASK = "observation", "action_mask"  # keys of the observations of PettingZoo's environments
-PLAYABLE = "PPO, A2C, DQN, MaskablePPO, QRDQN and RecurrentPPO"
+PLAYABLE = "PPO, A2C, DQN, MaskablePPO, QRDQN, RecurrentPPO and MaskableRecurrentPPO"
 HARMLESS_WRAPPERS = (VecMonitor, VecNormalize, VecCheckNan, VecVideoRecorder)  # VecNormalize is folded in
 CHECKED_OBSERVATIONS, FEW_OBSERVATIONS = 256, 16
+CHECKED_STEPS = 4  # of a recurrent policy
+LSTM_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 # What is kept in a file and not needed to play: buffers are made small, and schedules may be code of another version of Python.
 NOT_NEEDED: dict[str, Any] = {"buffer_size": 1, "learning_rate": 0.0, "lr_schedule": lambda _: 0.0, "clip_range": lambda _: 0.0}
@@ -151,10 +157,8 @@ def kind_of(policy: Any, name: str) -> Kind:
     """
     if isinstance(getattr(policy, "q_net", None) or getattr(policy, "quantile_net", None), torch.nn.Module):
         return Kind.VALUES
-    categorical = isinstance(getattr(policy, "action_dist", None), CategoricalDistribution) or isinstance(
-        policy, MaskableActorCriticPolicy
-    )
-    if hasattr(policy, "get_distribution") and categorical:
+    categorical = CategoricalDistribution | MaskableCategoricalDistribution
+    if hasattr(policy, "get_distribution") and isinstance(getattr(policy, "action_dist", None), categorical):
         return Kind.LOGITS
     raise ValueError(f"{name} has a {type(policy).__name__}; policies of {PLAYABLE} can be made agents")
 
@@ -208,7 +212,8 @@ class _FrozenModel:
 
     def __init__(self, policy: Any, normalize: VecNormalize | None) -> None:
         self._shown = Shown(policy, normalize)
-        instead: dict[int, Any] = {id(policy.optimizer): None}
+        # `MaskableRecurrentPPO` gives masks through hooks; a callback can make an agent in the middle of a rollout.
+        instead: dict[int, Any] = {id(policy.optimizer): None, id(policy._forward_pre_hooks): OrderedDict()}
         if hasattr(policy, "action_dist"):  # it keeps the distribution of the last call, which is in a graph
             instead[id(policy.action_dist)] = without_last = copy.copy(policy.action_dist)
             without_last.distribution = None
@@ -483,6 +488,7 @@ def _algorithm(data: Mapping[str, Any]) -> Any:
         ValueError: it is none that is known.
     """
     kinds: list[tuple[type, Any]] = [
+        (MaskableRecurrentActorCriticPolicy, MaskableRecurrentPPO),
         (RecurrentActorCriticPolicy, RecurrentPPO),
         (MaskableActorCriticPolicy, MaskablePPO),
         (QRDQNPolicy, QRDQN),
@@ -528,15 +534,19 @@ def _beside(path: Path) -> VecNormalize | None:
 # --- without torch -------------------------------------------------------------------------------------------------------------
 
 
-def network_of(model: Any, name: str = "learner") -> NetworkAgent:
+def network_of(model: Any, name: str = "learner") -> StoredPolicy:
     """The policy of an SB3 model as it is now, as an agent that plays without torch.
 
     The observations that `VecNormalize` gives the model are folded into the first layer. Illegal actions are left out, as
     `MaskablePPO` does.
 
     Args:
-        model: an on-policy algorithm with an `MlpPolicy` of tanh or ReLU layers and an environment of this package.
+        model: an on-policy algorithm with an `MlpPolicy` or `MlpLstmPolicy` of tanh or ReLU layers and an environment of this
+            package.
         name: what to call the agent.
+
+    Returns:
+        A `NetworkAgent`; of an `MlpLstmPolicy` a `RecurrentNetworkAgent`.
 
     Raises:
         ValueError: the model has no environment, its policy can't be played with NumPy, or what was exported plays differently.
@@ -558,10 +568,18 @@ def network_of(model: Any, name: str = "learner") -> NetworkAgent:
         raise ValueError("the model's environment is none of this package: it has no layout of observations") from None
     normalize = normalization_of(model.env)
     layers, activation = _layers(model)
-    if normalize is not None:
-        layers[0] = _folded(normalize, layers[0])
-    about = {"timesteps": str(model.num_timesteps)}
-    agent = NetworkAgent(layers, layout.variant, layout.options, activation=activation, name=name, about=about)
+    lstm = _lstm(model.policy)
+    of_game, about = (layout.variant, layout.options), {"timesteps": str(model.num_timesteps)}
+    agent: StoredPolicy
+    if lstm:
+        if normalize is not None:
+            weight, bias = _folded(normalize, (lstm[0].weight_ih, lstm[0].bias))
+            lstm[0] = lstm[0]._replace(weight_ih=weight, bias=bias)
+        agent = RecurrentNetworkAgent(lstm, layers, *of_game, activation=activation, name=name, about=about)
+    else:
+        if normalize is not None:
+            layers[0] = _folded(normalize, layers[0])
+        agent = NetworkAgent(layers, *of_game, activation=activation, name=name, about=about)
     _check_export(model, normalize, agent)
     return agent
 
@@ -573,8 +591,11 @@ def _layers(model: Any) -> tuple[Layers, Activation]:
         ValueError: it is not made of linear layers, each but the last followed by the same tanh or ReLU.
     """
     policy = model.policy
-    if not hasattr(policy, "mlp_extractor") or not hasattr(policy, "action_net") or hasattr(policy, "lstm_actor"):
-        raise ValueError(f"only an MlpPolicy of PPO, A2C or MaskablePPO can be played with NumPy, not {type(policy).__name__}")
+    if not hasattr(policy, "mlp_extractor") or not hasattr(policy, "action_net"):
+        raise ValueError(
+            "only an MlpPolicy of PPO, A2C or MaskablePPO, or an MlpLstmPolicy, can be played with NumPy, not "
+            f"{type(policy).__name__}"
+        )
     extractor = getattr(policy, "pi_features_extractor", policy.features_extractor)
     if type(extractor) is not FlattenExtractor:
         raise ValueError(f"a policy with the features extractor {type(extractor).__name__} can't be played with NumPy")
@@ -588,11 +609,30 @@ def _layers(model: Any) -> tuple[Layers, Activation]:
             f"only linear layers, each followed by tanh or by ReLU, can be played with NumPy, not {found}; "
             'give the model policy_kwargs={"activation_fn": torch.nn.Tanh}'
         )
-    layers: Layers = []
-    for linear in [*modules[::2], policy.action_net]:
-        weight, bias = (tensor.detach().cpu().numpy().astype(np.float32) for tensor in (linear.weight, linear.bias))
-        layers.append((weight, bias))
+    layers: Layers = [(_weights(linear.weight), _weights(linear.bias)) for linear in [*modules[::2], policy.action_net]]
     return layers, between[activation]
+
+
+def _lstm(policy: Any) -> list[LstmLayer]:
+    """The LSTMs of a policy; none if it has no memory.
+
+    Raises:
+        ValueError: they are of a kind that can't be played with NumPy.
+    """
+    lstm = getattr(policy, "lstm_actor", None)
+    if lstm is None:
+        return []
+    if lstm.bidirectional or lstm.proj_size or lstm.batch_first or not lstm.bias:
+        raise ValueError(f"an LSTM with lstm_kwargs={policy.lstm_kwargs} can't be played with NumPy")
+    layers = []
+    for k in range(lstm.num_layers):
+        weight_ih, weight_hh, bias_ih, bias_hh = (getattr(lstm, f"{name}_l{k}") for name in LSTM_WEIGHTS)
+        layers.append(LstmLayer(_weights(weight_ih), _weights(weight_hh), _weights(bias_ih + bias_hh)))
+    return layers
+
+
+def _weights(tensor: torch.Tensor) -> NDArray[np.float32]:
+    return tensor.detach().cpu().numpy().astype(np.float32)
 
 
 def _folded(
@@ -608,22 +648,42 @@ def _folded(
     return (weight * (one - zero)).astype(np.float32), (bias + weight @ zero).astype(np.float32)
 
 
-def _check_export(model: Any, normalize: VecNormalize | None, agent: NetworkAgent) -> None:
+def _check_export(model: Any, normalize: VecNormalize | None, agent: StoredPolicy) -> None:
     """Compare what was exported with the model, on observations of its environment.
 
     Raises:
         ValueError: they differ, or a wrapper changes observations.
     """
     seen = normalize.old_obs if normalize is not None else model._last_obs
-    size = agent.layers[0][0].shape[1]
+    size = (agent.lstm[0].weight_ih if isinstance(agent, RecurrentNetworkAgent) else agent.layers[0][0]).shape[1]
     compared = (np.random.default_rng(0).random((16, size)) < 0.5).astype(np.float32)
     if isinstance(seen, np.ndarray) and seen.shape[1:] == (size,):
         check_wrappers(model.env, seen)
         compared = np.concatenate([compared, seen[:CHECKED_OBSERVATIONS].astype(np.float32)])
-    shown = compared if normalize is None else np.asarray(normalize.normalize_obs(compared))
-    with torch.no_grad():
-        tensor, _ = model.policy.obs_to_tensor(shown)
-        wanted = model.policy.get_distribution(tensor).distribution.probs.cpu().numpy()
-    played = agent.probabilities(compared, np.ones((len(compared), len(agent.layers[-1][1])), np.int8))
-    if not (far := float(np.abs(played - wanted).max())) <= TOLERANCE:
+    if isinstance(agent, RecurrentNetworkAgent):
+        far = _distance_of_steps(model.policy, normalize, agent, compared)
+    else:
+        assert isinstance(agent, NetworkAgent)
+        with torch.no_grad():
+            tensor, _ = model.policy.obs_to_tensor(compared if normalize is None else normalize.normalize_obs(compared))
+            wanted = model.policy.get_distribution(tensor).distribution.probs.cpu().numpy()
+        played = agent.probabilities(compared, np.ones((len(compared), len(agent.layers[-1][1])), np.int8))
+        far = float(np.abs(played - wanted).max())
+    if not far <= TOLERANCE:
         raise ValueError(different(agent.name, far))
+
+
+def _distance_of_steps(
+    policy: Any, normalize: VecNormalize | None, agent: RecurrentNetworkAgent, compared: NDArray[np.float32]
+) -> float:
+    """How far the probabilities of a recurrent policy and of its export are apart at most, over some steps."""
+    reference = Reference(policy, normalize)
+    mine = theirs = agent.begun(len(compared))
+    begins, far = np.ones(len(compared), np.bool_), 0.0
+    for step in range(CHECKED_STEPS):
+        seen = np.roll(compared, step, axis=0)
+        logits, mine = agent.step(seen, mine)
+        wanted, theirs = reference.step(seen, np.empty(0, np.int8), theirs, begins)
+        far = max(far, difference(Answer(Kind.LOGITS, logits), Answer(Kind.LOGITS, wanted)))
+        begins = np.zeros_like(begins)
+    return far
