@@ -8,6 +8,7 @@ plain AEC form an agent that is out leaves, its last reward comes when it is no 
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from pettingzoo.utils import parallel_to_aec
 from tianshou.algorithm import DQN, MARLRandomDiscreteMaskedOffPolicyAlgorithm, MultiAgentOffPolicyAlgorithm
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
     """Train, play a match against random players, print the result."""
     options = read(__doc__, arguments, total_timesteps=10_000)
     torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002 - Tianshou explores, and samples its buffer, by NumPy's global generator
 
     def make() -> PettingZooEnv:
         return PettingZooEnv(parallel_to_aec(fixed_population(getbit_env.parallel_env(variant=options.variant))))
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> MatchResult:
     algorithm = MultiAgentOffPolicyAlgorithm(algorithms=[learner, *others], env=env)
     buffer = VectorReplayBuffer(40_000, GAMES)
     collector = Collector[CollectStats](algorithm, DummyVectorEnv([make for _ in range(GAMES)]), buffer, exploration_noise=True)
-    collector.reset()
+    collector.reset(gym_reset_kwargs={"seed": 0})
     players = len(env.agents)
     for _ in range(options.total_timesteps // DECISIONS_PER_UPDATE):
         with policy_within_training_step(algorithm.policy):
