@@ -65,11 +65,12 @@ def exact_gain(agent: NetworkAgent) -> str:
 def lower_bound_of(agent: NetworkAgent, timesteps: int) -> str:
     """What a responder gains on it that is trained on so many decisions, and the command that says the same."""
     found = lower_bound(agent, agent.variant, timesteps, quiet=no_bar())
-    gain = f"gains at least {found.lower_bound:.4f} (95 %), lower bound" if found.lower_bound else "was not found to gain anything"
+    least = f"gains at least {found.lower_bound:.4f} (95 %), lower bound"
+    gain = least if found.lower_bound else "was not found to gain anything"
     return (
-        f"Where all other seats play this agent, a responder that was trained on {found.timesteps:,} decisions reaches {found.value} "
-        f"({unit_of(agent)}), so a best response {gain}: `getbit lower-bound {agent.name} --variant {agent.variant} "
-        f"--total-timesteps {timesteps}`."
+        f"Where all other seats play this agent, a responder that was trained on {found.timesteps:,} decisions reaches "
+        f"{found.value} ({unit_of(agent)}). So a best response {gain}: "
+        f"`getbit lower-bound {agent.name} --variant {agent.variant} --total-timesteps {timesteps}`."
     )
 
 

@@ -1,9 +1,9 @@
 """How much a trained opponent gains on an agent: a lower bound of what a best response would gain, where that can't be computed.
 
-It is for games that are too large for an exact figure, all of Sharks are Wild among them, and for agents that can't have one: with
-memory, or other observations. MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory games it has perfect
-recall. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not chosen by. No figure
-of this command is an upper bound: an agent can be worse than it says.
+It is for games that are too large for an exact figure, for all of Sharks are Wild, and for agents that can't have one: with memory,
+or other observations. MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory
+games it has perfect recall. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not
+chosen by. No figure of this command is an upper bound: an agent can be worse than it says.
 """
 
 from __future__ import annotations

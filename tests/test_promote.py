@@ -64,13 +64,13 @@ def test_else_a_responder_is_trained_and_its_budget_named(folder: Path, options:
     assert "Its exploitability is not known exactly: " in card
     assert why in card
     assert "a responder that was trained on 8,192 decisions reaches " in card
-    assert f"({unit}), so a best response " in card
+    assert f"({unit}). So a best response " in card
     assert f"`getbit lower-bound learned --variant {options['variant']} --total-timesteps 1`." in card
 
 
 def test_what_can_not_ship_is_refused(folder: Path) -> None:
     (folder / "empty").mkdir()
-    with pytest.raises(ValueError, match="empty is no finished run: it has neither card.md nor curve.png"):
+    with pytest.raises(ValueError, match=r"empty is no finished run: it has neither card\.md nor curve\.png"):
         promote.promote(folder / "empty", "learned", starts=4, timesteps=1)
     selfplay.train(selfplay.Config(**QUICK, variant="3p-1r-4c-1l"), folder / "run", quiet=True)
     for name in ("counter", "not-a-name"):
