@@ -8,10 +8,20 @@ import numpy as np
 import pytest
 
 from getbit_env import load_agent, parse_variant
-from getbit_env.agent_registry import SHIPPED, check_agents, content_digest, is_code, load_opponent, shipped_agents, text_of
+from getbit_env.agent_registry import (
+    SHIPPED,
+    check_agents,
+    check_plays,
+    content_digest,
+    is_code,
+    load_opponent,
+    shipped_agents,
+    text_of,
+    trained_for,
+)
 from getbit_env.core.agent import name_of
 from getbit_env.get_bit.bots import Random
-from getbit_env.get_bit.observations import Layout
+from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_network
 from getbit_env.sharks_are_wild.bots import Greedy
@@ -240,3 +250,16 @@ def test_shipped_agents_are_loaded_by_name() -> None:
     for name in shipped_agents():
         assert load_agent(name).name == name  # type: ignore[attr-defined]
         assert load_network(SHIPPED / name / POLICY_FILE, "x").layers[0][0].dtype == np.float32
+
+
+def test_a_trained_agent_of_another_table_is_refused_with_those_of_this_one() -> None:
+    assert trained_for(parse_variant("2p")) == ["two_players"]
+    assert trained_for(parse_variant("2p-half")) == []
+    four = load_agent("four_players")
+    with pytest.raises(ValueError, match=r"four_players was trained on 4p .* not on 2p with .*\)\. Trained on 2p: two_players$"):
+        check_agents({"four_players": four}, parse_variant("2p"))
+    with pytest.raises(ValueError, match=r"not on 2p-half with Options\([^)]*\)$"):
+        check_agents({"four_players": four}, parse_variant("2p-half"))
+    shown = Layout(four.variant, Options(history=True))  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match=r"not on 4p with Options\([^)]*\)$"):
+        check_plays(four, shown)
