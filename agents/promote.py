@@ -10,13 +10,13 @@ import argparse
 import csv
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 from tqdm import tqdm
 
 from agents import AGENTS
-from eval.lower_bound import lower_bound
 from getbit_env.agent_registry import shipped_agents
 from getbit_env.command_line import at_least_one, no_bar
 from getbit_env.core.escaping import for_markdown, for_markdown_code
@@ -24,26 +24,32 @@ from getbit_env.core.files import write_text
 from getbit_env.exact import Positions, exploitability
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import ID
-from getbit_env.match import MatchResult, play_match
+from getbit_env.match import Estimate, MatchResult, play_match
 from getbit_env.network import POLICY_FILE, NetworkAgent, load_network
 
-ROOT = Path(__file__).parent
+FOLDER = Path(__file__).parent
+CHECKOUT = FOLDER.parent
 MOST_BYTES = 1_000_000
+RESPONDER_STARTS = 2400  # the default of `eval.lower_bound`
 # What a run of each kind of recipe leaves: its record, with seconds in the last row, and the picture of it.
 PLAYED, EXACT = ("metrics.csv", "learning.png"), ("curve.csv", "curve.png")
 
 
-def gain_of(agent: NetworkAgent, timesteps: int) -> str:
+def gain_of(agent: NetworkAgent, run: Path, timesteps: int) -> str:
     """What a best response gains on it: exactly where that can be computed, else what a trained responder gains.
 
     Args:
         agent: what was trained.
+        run: its folder.
         timesteps: decisions of the responder, where one is needed.
+
+    Raises:
+        ValueError: the responder's command failed.
     """
     try:
         return exact_gain(agent)
     except ValueError as error:  # the game is too large, or it does not play by the position alone
-        return f"Its exploitability is not known exactly: {error}. {lower_bound_of(agent, timesteps)}"
+        return f"Its exploitability is not known exactly: {error}. {lower_bound_of(agent, run, timesteps)}"
 
 
 def exact_gain(agent: NetworkAgent) -> str:
@@ -62,15 +68,24 @@ def exact_gain(agent: NetworkAgent) -> str:
     )
 
 
-def lower_bound_of(agent: NetworkAgent, timesteps: int) -> str:
-    """What a responder gains on it that is trained on so many decisions, and the command that says the same."""
-    found = lower_bound(agent, agent.variant, timesteps, quiet=no_bar())
-    least = f"gains at least {found.lower_bound:.4f} (95 %), lower bound"
-    gain = least if found.lower_bound else "was not found to gain anything"
+def lower_bound_of(agent: NetworkAgent, run: Path, timesteps: int) -> str:
+    """What a responder gains on it, and the command that trained the responder.
+
+    Raises:
+        ValueError: the command failed.
+    """
+    options = ["--variant", agent.variant.name, "--total-timesteps", str(timesteps)]
+    command = [sys.executable, "-m", "eval.lower_bound", str(run.resolve()), *options, "--starts", str(RESPONDER_STARTS), "--json"]
+    done = subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(f"{' '.join(command)} failed with exit code {done.returncode}")
+    found = json.loads(done.stdout)
+    least = f"gains at least {found['lower_bound']:.4f} (95 %), lower bound"
+    gain = least if found["lower_bound"] else "was not found to gain anything"
     return (
-        f"Where all other seats play this agent, a responder that was trained on {found.timesteps:,} decisions reaches "
-        f"{found.value} ({unit_of(agent)}). So a best response {gain}: "
-        f"`getbit lower-bound {agent.name} --variant {agent.variant} --total-timesteps {timesteps}`."
+        f"Where all other seats play this agent, a responder that was trained on {found['timesteps']:,} decisions reaches "
+        f"{Estimate(**found['value'])} ({unit_of(agent)}). So a best response {gain}: "
+        f"`getbit lower-bound {agent.name} {' '.join(options)}`."
     )
 
 
@@ -135,7 +150,8 @@ def promote(run: Path, name: str, starts: int, timesteps: int) -> Path:
         The agent's folder.
 
     Raises:
-        ValueError: the run is not finished, the name is taken or no name, or the weights are too large.
+        ValueError: the run is not finished, the name is taken or no name, the weights are too large, or no responder
+            could be trained.
     """
     exact_run = (run / EXACT[1]).exists()  # drawn at its end
     if not (exact_run or (run / "card.md").exists()):
@@ -153,7 +169,7 @@ def promote(run: Path, name: str, starts: int, timesteps: int) -> Path:
     results = {}
     for bot in tqdm(game_of(agent.variant).bots, file=sys.stderr, disable=no_bar()):
         results[bot] = play_match([agent, *[bot] * others], agent.variant, starts=starts, seed=config["config"]["seed"] + 2)
-    folder = ROOT / name
+    folder = FOLDER / name
     folder.mkdir(exist_ok=True)
     record, picture = EXACT if exact_run else PLAYED
     for file, copy in ((POLICY_FILE, POLICY_FILE), (picture, "learning.png"), ("config.json", "config.json")):
@@ -162,7 +178,7 @@ def promote(run: Path, name: str, starts: int, timesteps: int) -> Path:
         seconds = float(list(csv.DictReader(rows))[-1]["seconds"])
     about = {**config["about"], "seed": str(config["config"]["seed"]), "took": f"{seconds / 60:.0f} minutes"}
     (folder / POLICY_FILE).chmod(0o644)
-    write_text(folder / "card.md", card(agent, results, gain_of(agent, timesteps), about, size, exact_run=exact_run))
+    write_text(folder / "card.md", card(agent, results, gain_of(agent, run, timesteps), about, size, exact_run=exact_run))
     return folder
 
 

@@ -20,6 +20,7 @@ from getbit_env.agent_registry import (
     trained_for,
 )
 from getbit_env.core.agent import name_of
+from getbit_env.game_registry import find_variant
 from getbit_env.get_bit.bots import Random
 from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.recall import PerfectRecall
@@ -263,3 +264,20 @@ def test_a_trained_agent_of_another_table_is_refused_with_those_of_this_one() ->
     shown = Layout(four.variant, Options(history=True))  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match=r"not on 4p with Options\([^)]*\)$"):
         check_plays(four, shown)
+
+
+TABLES = [*(f"{players}p" for players in range(2, 8)), "4p-half", "4p-memory"]
+TABLES += [f"sharks-{players}p-level{level}" for players in (2, 3, 4) for level in (1, 2)]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_of_the_rulebooks_has_a_trained_agent_with_its_page(table: str) -> None:
+    names = trained_for(find_variant(table))
+    assert names
+    page = (ROOT / "agents/README.md").read_text(encoding="utf-8")
+    for name in names:
+        assert f"| [`{name}`]({name}/card.md) | {table}" in page
+        card = (ROOT / "agents" / name / "card.md").read_text(encoding="utf-8")
+        assert card.startswith(f"# {name}\n\nPlays {table} from ")
+        assert (ROOT / "agents" / name / "learning.png").stat().st_size > 0
+        assert (ROOT / "agents" / name / POLICY_FILE).stat().st_size < 1_000_000

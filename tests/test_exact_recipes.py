@@ -84,7 +84,7 @@ def test_the_saved_policy_is_the_one_that_was_judged(name: str, net_arch: list[i
 
 
 def test_a_network_becomes_a_shipped_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(promote, "ROOT", tmp_path)
+    monkeypatch.setattr(promote, "FOLDER", tmp_path)
     gain = train("exploitability_descent", tmp_path / "run", net_arch=[8])
     folder = promote.promote(tmp_path / "run", "learned", starts=4, timesteps=1)
     assert {path.name for path in folder.iterdir()} == {"card.md", "config.json", "learning.png", "policy.safetensors"}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents import promote
-from eval.lower_bound import lower_bound
 from getbit_env.agent_registry import load_agent
 from getbit_env.get_bit.bots import BOTS
 from train import selfplay
@@ -21,8 +19,8 @@ QUICK |= {"net_arch": [8], "eval_starts": 4, "eval_opponents": ["random"], "bots
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(promote, "ROOT", tmp_path / "agents")
-    monkeypatch.setattr(promote, "lower_bound", partial(lower_bound, starts=24))
+    monkeypatch.setattr(promote, "FOLDER", tmp_path / "agents")
+    monkeypatch.setattr(promote, "RESPONDER_STARTS", 24)
     monkeypatch.setattr("train.card.CARD_STARTS", 4)
     (tmp_path / "agents").mkdir()
     return tmp_path
