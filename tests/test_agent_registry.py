@@ -106,7 +106,8 @@ def test_nonsense_is_one_line(name: str) -> None:
 
 def test_messages_name_what_is_near_in_every_game() -> None:
     with pytest.raises(
-        ValueError, match=r"no agent 'rando'; did you mean 'random'\? there are random, .*equilibrium, tree-search, folders"
+        ValueError,
+        match=r"no agent 'rando'; did you mean 'random'\? there are random, .*equilibrium, tree-search, trained agents .*, folders",
     ):
         load_agent("rando")
     with pytest.raises(ValueError, match="did you mean 'sharks-greedy'"):
