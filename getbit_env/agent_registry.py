@@ -336,15 +336,8 @@ def _unknown(name: str, game: GameSpec) -> str:
     suffixes = [f"files *{suffix}" for one in games for suffix in one.agent_files]
     wrappers = [f"{wrapper}:" for one in games for wrapper in one.agent_wrappers]
     near = did_you_mean(name[:LONGEST], [*known, *(bot for one in games for bot in one.bots)])
-    listed = [
-        *game.bots,
-        *game.named_agents,
-        "trained agents (`getbit agents` lists them)",
-        "folders of runs",
-        *suffixes,
-        "sb3:PATH.zip",
-        "module:attribute",
-    ]
+    trained = "trained agents (`getbit agents` lists them)"
+    listed = [*game.bots, *game.named_agents, trained, "folders of runs", *suffixes, "sb3:PATH.zip", "module:attribute"]
     before = f", and {', '.join(wrappers)} before one of these" if wrappers else ""
     return f"no agent {_short(name)}{near or ';'} there are {', '.join(listed)}{before}"
 
