@@ -122,14 +122,14 @@ def bound_by_training(agent: Any, variant: Any, frames: int, seed: int) -> float
     """A lower bound of the gain of a best response, by a responder that is trained.
 
     Raises:
-        ValueError: responders are trained for Get Bit! alone.
+        ValueError: the protocol trains none for this game.
     """
     from getbit_env.get_bit.variants import ID
 
     from .lower_bound import lower_bound
 
     if variant.game != ID:
-        raise ValueError("responders are trained for Get Bit! alone")
+        raise ValueError(f"{PROTOCOL} trains responders for Get Bit! alone; `getbit lower-bound` trains one here as well")
     return float(lower_bound(agent, variant, frames, seed=seed, quiet=True).lower_bound)
 
 

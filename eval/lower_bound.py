@@ -1,9 +1,9 @@
 """How much a trained opponent gains on an agent: a lower bound of what a best response would gain, where that can't be computed.
 
-It is for games that are too large for an exact figure, and for agents that can't have one: with memory, or other observations.
-MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory games it has perfect
-recall. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not chosen by. No figure
-of this command is an upper bound: an agent can be worse than it says.
+It is for games that are too large for an exact figure, for all of Sharks are Wild, and for agents that can't have one: with memory,
+or other observations. MaskablePPO plays one seat against the frozen agent in all others. It sees what the agent sees; in memory
+games it has perfect recall. The best of its policies, which plays its likeliest actions, is then measured on starts that it was not
+chosen by. No figure of this command is an upper bound: an agent can be worse than it says.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from getbit_env.command_line import (
     leave,
     need,
     no_bar,
+    variant_of,
 )
 from getbit_env.commands import COMMANDS
 
@@ -49,31 +50,34 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from tqdm import tqdm
 
 from getbit_env.agent_registry import check_agents, load_agent
-from getbit_env.core.agent import Agent
+from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.provenance import provenance
+from getbit_env.core.spec import Variant
 from getbit_env.core.units import executor, results_in_order
-from getbit_env.get_bit.observations import Options
+from getbit_env.game_registry import game_of
 from getbit_env.get_bit.recall import PerfectRecall, Recall
-from getbit_env.get_bit.variants import Variant
 from getbit_env.match import Estimate, play_match
 from getbit_env.network import POLICY_FILE, NetworkAgent, StoredPolicy, save_network
-from getbit_env.sb3 import GetBitVecEnv, network_of
+from getbit_env.sb3 import SingleAgentVecEnv, network_of
+from getbit_env.single_agent import SingleAgentBatch
 
-from .solve import check_output, get_bit_variant
+from .solve import check_output
 
 EXAMPLES = {
     "counter --players 3": "a bot in a game that has no exact figure",
     "runs/first --variant 4p-memory --total-timesteps 4000000": "a run of your own in the memory game",
+    "sharks-careful --variant sharks-2p-level1": "a bot of Sharks are Wild",
     "random --variant 3p-1r-4c-1l --total-timesteps 20000 --json": "a small game, as JSON",
 }
 GAMES, ROLLOUT = 256, 32
 
 
 class LowerBound(NamedTuple):
-    """What a trained responder reaches in one seat against the agent in all others, mean over seats and starting lines.
+    """What a trained responder reaches in one seat against the agent in all others, mean over seats and starts.
 
-    Two players: payoffs in -1..1. More: chances of winning. `own` is what the agent itself would have there, by symmetry. In a
-    memory game `responder` is for the face-up game, and plays within `PerfectRecall`.
+    Two players: payoffs in -1..1. More: chances of winning. `own` is what the agent itself would have there, by symmetry. Where
+    games can end without a winner, that is less than an equal share of wins; `own` is the equal share, so that the bound holds. In
+    a memory game `responder` is for the face-up game, and plays within `PerfectRecall`.
     """
 
     value: Estimate
@@ -97,7 +101,7 @@ class LowerBound(NamedTuple):
 class Remembering(VecEnvWrapper):
     """A memory game that shows its learner what the face-up game would show."""
 
-    def __init__(self, env: GetBitVecEnv) -> None:
+    def __init__(self, env: SingleAgentVecEnv) -> None:
         """Wrap a memory game."""
         self._recall = Recall(env.layout, env.num_envs)
         super().__init__(env, spaces.Box(0, 1, (self._recall.layout.size,), np.float32))
@@ -147,21 +151,17 @@ def lower_bound(
 
     Returns:
         The best of the policies that were tried on the way, measured on starts that it was not chosen by.
+
+    Raises:
+        ValueError: the agent can't play the game.
     """
     torch.set_num_threads(1)
-    options = getattr(agent, "options", None) or Options()
-    games = GetBitVecEnv(
-        GAMES,
-        agent,
-        variant=variant,
-        seed=seed,
-        observe_last=options.observe_last,
-        identity=options.identity,
-        history=options.history,
-    )
+    (options,) = check_agents({name_of(agent): agent}, variant).values()
+    games = SingleAgentVecEnv(SingleAgentBatch(variant, GAMES, agent, seed=seed, options=options))
+    remembers = getattr(variant, "memory", False)
     model = MaskablePPO(
         "MlpPolicy",
-        Remembering(games) if variant.memory else games,
+        Remembering(games) if remembers else games,
         n_steps=ROLLOUT,
         batch_size=2048,
         n_epochs=4,
@@ -173,7 +173,7 @@ def lower_bound(
     )
 
     def measure(network: NetworkAgent, starts: int, seed: int) -> Estimate:
-        responder = PerfectRecall(network) if variant.memory else network
+        responder = PerfectRecall(network) if remembers else network
         match = play_match([responder, *[agent] * (variant.players - 1)], variant, starts=starts, seed=seed)
         standing = match[match.line_up[0]]  # the agent may be called responder as well
         return standing.payoff if variant.players == 2 else standing.win
@@ -247,7 +247,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.low
     parser = make_parser(prog)
     options = parser.parse_args(arguments)
     try:
-        variant = get_bit_variant(options)
+        variant = variant_of(options)
         agent = load_agent(options.agent)
         check_agents({options.agent: agent}, variant)
         if options.save is not None:
@@ -286,7 +286,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.low
             conclusion = f"so a best response gains at least {found.lower_bound:.4f} (95 %), lower bound"
         else:
             conclusion = "so no gain was found (lower bound 0); a best response may gain all the same"
-        print(f"the agent itself has {found.own:.4f}; {conclusion}")
+        most = "at most " * (variant.players > 2 and game_of(variant).can_end_undecided)
+        print(f"the agent itself has {most}{found.own:.4f}; {conclusion}")
     if options.save is not None:
         try:
             options.save.mkdir(parents=True, exist_ok=True)

@@ -30,6 +30,11 @@ def shipped_agents() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED.glob(f"*/{POLICY_FILE}"))
 
 
+def trained_for(variant: Variant) -> list[str]:
+    """Names of the trained agents that come with the package and were trained on a variant."""
+    return [name for name in shipped_agents() if load_network(SHIPPED / name / POLICY_FILE, name).variant == variant]
+
+
 def load_agent(agent: str | os.PathLike[str] | Agent, *, modules: bool = True) -> Agent:
     """The agent that a name stands for.
 
@@ -119,8 +124,11 @@ def check_plays(agent: Agent, layout: Layout, name: str | None = None) -> None:
         return
     try:
         check(layout)
-    except ValueError:
-        raise
+    except ValueError as error:
+        trained = trained_for(layout.variant) if getattr(agent, "variant", layout.variant) != layout.variant else []
+        if not trained:
+            raise
+        raise ValueError(f"{error}. Trained on {layout.variant}: {', '.join(trained)}") from error
     except Exception as error:  # such as a file that it plays from and that is not there
         raise ValueError(f"agent {_short(name)} can't play {layout.variant}: {_said(error)}") from error
 
@@ -328,7 +336,8 @@ def _unknown(name: str, game: GameSpec) -> str:
     suffixes = [f"files *{suffix}" for one in games for suffix in one.agent_files]
     wrappers = [f"{wrapper}:" for one in games for wrapper in one.agent_wrappers]
     near = did_you_mean(name[:LONGEST], [*known, *(bot for one in games for bot in one.bots)])
-    listed = [*known, "folders of runs", *suffixes, "sb3:PATH.zip", "module:attribute"]
+    trained = "trained agents (`getbit agents` lists them)"
+    listed = [*game.bots, *game.named_agents, trained, "folders of runs", *suffixes, "sb3:PATH.zip", "module:attribute"]
     before = f", and {', '.join(wrappers)} before one of these" if wrappers else ""
     return f"no agent {_short(name)}{near or ';'} there are {', '.join(listed)}{before}"
 

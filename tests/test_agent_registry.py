@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 
 from getbit_env import load_agent, parse_variant
-from getbit_env.agent_registry import SHIPPED, check_agents, content_digest, is_code, load_opponent, shipped_agents, text_of
+from getbit_env.agent_registry import (
+    SHIPPED,
+    check_agents,
+    check_plays,
+    content_digest,
+    is_code,
+    load_opponent,
+    shipped_agents,
+    text_of,
+    trained_for,
+)
 from getbit_env.core.agent import name_of
+from getbit_env.game_registry import find_variant
 from getbit_env.get_bit.bots import Random
-from getbit_env.get_bit.observations import Layout
+from getbit_env.get_bit.observations import Layout, Options
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_network
 from getbit_env.sharks_are_wild.bots import Greedy
@@ -95,7 +106,8 @@ def test_nonsense_is_one_line(name: str) -> None:
 
 def test_messages_name_what_is_near_in_every_game() -> None:
     with pytest.raises(
-        ValueError, match=r"no agent 'rando'; did you mean 'random'\? there are random, .*equilibrium, tree-search, folders"
+        ValueError,
+        match=r"no agent 'rando'; did you mean 'random'\? there are random, .*equilibrium, tree-search, trained agents .*, folders",
     ):
         load_agent("rando")
     with pytest.raises(ValueError, match="did you mean 'sharks-greedy'"):
@@ -240,3 +252,33 @@ def test_shipped_agents_are_loaded_by_name() -> None:
     for name in shipped_agents():
         assert load_agent(name).name == name  # type: ignore[attr-defined]
         assert load_network(SHIPPED / name / POLICY_FILE, "x").layers[0][0].dtype == np.float32
+
+
+def test_a_trained_agent_of_another_table_is_refused_with_those_of_this_one() -> None:
+    assert trained_for(parse_variant("2p")) == ["two_players"]
+    assert trained_for(parse_variant("2p-half")) == []
+    four = load_agent("four_players")
+    with pytest.raises(ValueError, match=r"four_players was trained on 4p .* not on 2p with .*\)\. Trained on 2p: two_players$"):
+        check_agents({"four_players": four}, parse_variant("2p"))
+    with pytest.raises(ValueError, match=r"not on 2p-half with Options\([^)]*\)$"):
+        check_agents({"four_players": four}, parse_variant("2p-half"))
+    shown = Layout(four.variant, Options(history=True))  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match=r"not on 4p with Options\([^)]*\)$"):
+        check_plays(four, shown)
+
+
+TABLES = [*(f"{players}p" for players in range(2, 8)), "4p-half", "4p-memory"]
+TABLES += [f"sharks-{players}p-level{level}" for players in (2, 3) for level in (1, 2)]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_have_trained_agents_with_their_pages(table: str) -> None:
+    names = trained_for(find_variant(table))
+    assert names
+    page = (ROOT / "agents/README.md").read_text(encoding="utf-8")
+    for name in names:
+        assert f"| [`{name}`]({name}/card.md) | {table}" in page
+        card = (ROOT / "agents" / name / "card.md").read_text(encoding="utf-8")
+        assert card.startswith(f"# {name}\n\nPlays {table} from ")
+        assert (ROOT / "agents" / name / "learning.png").stat().st_size > 0
+        assert (ROOT / "agents" / name / POLICY_FILE).stat().st_size < 1_000_000

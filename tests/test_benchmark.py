@@ -212,7 +212,7 @@ def test_where_nothing_is_exact_a_bound_is_called_one(monkeypatch: pytest.Monkey
     sharks = find_variant("sharks-2p-level1")
     truth = tasks.truth_of("x", load_agent("sharks-greedy"), sharks, "tiny", True, command.bound_by_training, 1)
     assert truth.kind is Kind.UNKNOWN
-    assert "responders are trained for Get Bit! alone" in truth.note
+    assert "trains responders for Get Bit! alone; `getbit lower-bound`" in truth.note
 
 
 def made(agent: str, wins: tuple[float, ...], status: Status = Status.PLAYED, gain: float = 0.1) -> TaskResult:

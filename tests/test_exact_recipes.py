@@ -84,9 +84,9 @@ def test_the_saved_policy_is_the_one_that_was_judged(name: str, net_arch: list[i
 
 
 def test_a_network_becomes_a_shipped_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(promote, "ROOT", tmp_path)
+    monkeypatch.setattr(promote, "FOLDER", tmp_path)
     gain = train("exploitability_descent", tmp_path / "run", net_arch=[8])
-    folder = promote.promote(tmp_path / "run", "learned", starts=4)
+    folder = promote.promote(tmp_path / "run", "learned", starts=4, timesteps=1)
     assert {path.name for path in folder.iterdir()} == {"card.md", "config.json", "learning.png", "policy.safetensors"}
     card = (folder / "card.md").read_text(encoding="utf-8")
     assert "relu layers of 8" in card
@@ -94,7 +94,7 @@ def test_a_network_becomes_a_shipped_agent(tmp_path: Path, monkeypatch: pytest.M
     assert f"a gain of {gain:.4f}" in card
     train("cfr_plus", tmp_path / "table")
     with pytest.raises(ValueError, match=r"table has no policy\.safetensors: agents that ship are networks"):
-        promote.promote(tmp_path / "table", "learned", starts=4)
+        promote.promote(tmp_path / "table", "learned", starts=4, timesteps=1)
 
 
 @pytest.mark.parametrize("net_arch", [[], [8]])

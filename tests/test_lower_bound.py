@@ -11,6 +11,7 @@ import pytest
 from eval.lower_bound import LowerBound, Remembering, lower_bound, main
 from getbit_env import load_agent, parse_variant
 from getbit_env.exact import Positions, as_face_up, exploitability
+from getbit_env.game_registry import find_variant
 from getbit_env.match import Estimate, play_match
 from getbit_env.network import POLICY_FILE
 from getbit_env.sb3 import GetBitVecEnv
@@ -95,6 +96,35 @@ def test_a_folder_that_can_not_be_written_is_refused_before_the_work(
         assert f"can't be written to {folder}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("variant", "own"), [("sharks-2p-level1-2coins", 0), ("sharks-3p-level2-1coins", 1 / 3)])
+def test_sharks_are_wild_has_lower_bounds(variant: str, own: float, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ["sharks-random", "--variant", variant, "--total-timesteps", "25000", "--starts", "120"]
+    assert main([*arguments, "--json", "--save", str(tmp_path)]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["own"] == pytest.approx(own)
+    assert said["lower_bound"] > 0.1, "whoever plays its cards at random is easy prey"
+    others = ["sharks-random"] * (find_variant(variant).players - 1)
+    match = play_match(["response", *others], variant, agents={"response": load_agent(tmp_path)}, starts=120)
+    standing = match["response"]
+    measured = standing.payoff if own == 0 else standing.win
+    assert measured.mean == pytest.approx(said["value"]["mean"], abs=0.15)
+
+
+def test_an_agent_is_shown_what_it_wants_to_see() -> None:
+    found = lower_bound(load_agent("adaptive"), parse_variant(TINY), 1, starts=24, quiet=True)
+    assert (found.responder.options.identity, found.responder.options.observe_last) == (True, True)
+
+
+@pytest.mark.parametrize(("name", "variant", "most"), [("random", "3p", ""), ("sharks-random", "sharks-3p-level1", "at most ")])
+def test_where_games_can_end_without_a_winner_an_equal_share_is_the_most(
+    name: str, variant: str, most: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = LowerBound(Estimate(0.5, 0.4, 0.6), 1 / 3, load_agent("four_players"), 1, 0.5)  # type: ignore[arg-type]
+    monkeypatch.setattr("eval.lower_bound.lower_bound", lambda *_, **_options: found)
+    assert main([name, "--variant", variant]) == 0
+    assert f"the agent itself has {most}0.3333; so a best response gains at least 0.0667" in capsys.readouterr().out
+
+
 def test_where_nothing_is_gained_the_bound_is_zero(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     responder = load_agent("four_players")
     for reached, low, bound in ((0.1, 0.0, 0.0), (0.5, 0.4, 0.15)):
@@ -115,7 +145,8 @@ def test_nonsense_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path,
         (["random", "--players", "9"], "players is 2 to 7"),
         (["random", "--variant", TINY, "--half-limbs"], "already says what --half-limbs would"),
         (["sharks-greedy", "--players", "4"], "agent 'sharks-greedy' plays Sharks are Wild"),
-        (["random", "--variant", "sharks-2p-level2"], "this command is for Get Bit! alone"),
+        (["random", "--variant", "sharks-2p-level2"], "agent 'random' plays Get Bit!"),
+        (["sharks-random", "--level", "1", "--half-limbs"], "--level is about Sharks are Wild, and --half-limbs about Get Bit!"),
         (["random", "--total-timesteps", "-5"], "--total-timesteps: '-5' is no whole number from 1 on"),
         (["equilibrium", "--variant", "4p-3c-1l"], "4p-3c-1l is not solved here"),
         (["four_players", "--variant", "4p-memory"], "four_players was trained on 4p with"),

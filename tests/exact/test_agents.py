@@ -149,9 +149,8 @@ def test_what_is_not_loaded_says_why(tmp_path, monkeypatch):
     (tmp_path / "bad.npz").write_bytes(b"no result")
     with pytest.raises(ValueError, match="damaged or no stored result"):
         load_agent(str(tmp_path / "bad.npz"))
-    with pytest.raises(
-        ValueError, match=r"no agent 'nobody'; there are random, .*, tree-search, folders of runs, files \*\.npz, .* and recall:"
-    ):
+    there = r"random, .*, tree-search, trained agents .*, folders of runs, files \*\.npz, .* and recall:"
+    with pytest.raises(ValueError, match=rf"no agent 'nobody'; there are {there}"):
         load_agent("nobody")
     with pytest.raises(ValueError, match="only Get Bit! has a memory game"):
         load_agent("recall:sharks_two_players")
