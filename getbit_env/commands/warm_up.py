@@ -167,10 +167,12 @@ def solve_tiny_games() -> None:
 
 def search_trees() -> None:
     """Trees with all that can help them, in games with a handful of positions."""
+    from getbit_env.exact.endgames import solve_endgames
     from getbit_env.tree_search import TreeSearch
 
     for name in ("2p-3c-1l", "3p-1r-4c-1l"):
         variant = find_variant(name)
+        solve_endgames(variant, 2)  # the agent reads those that the cache folder keeps, and would not compile what solves them
         size = find_game(variant.game).make_layout(variant).size
         policy, values = ([(np.zeros((n, size), np.float32), np.zeros(n, np.float32))] for n in (variant.actions, 1))
         prior = NetworkAgent(policy, variant, value_layers=values)
