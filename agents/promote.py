@@ -25,7 +25,7 @@ from getbit_env.exact import Positions, exploitability
 from getbit_env.game_registry import find_variant, game_of
 from getbit_env.get_bit import ID
 from getbit_env.match import Estimate, MatchResult, play_match
-from getbit_env.network import POLICY_FILE, StoredPolicy, load_network
+from getbit_env.network import POLICY_FILE, TrainedPolicy, load_network
 
 FOLDER = Path(__file__).parent
 CHECKOUT = FOLDER.parent
@@ -35,7 +35,7 @@ RESPONDER_STARTS = 2400  # the default of `eval.lower_bound`
 PLAYED, EXACT = ("metrics.csv", "learning.png"), ("curve.csv", "curve.png")
 
 
-def gain_of(agent: StoredPolicy, run: Path, timesteps: int) -> str:
+def gain_sentence(agent: TrainedPolicy, run: Path, timesteps: int) -> str:
     """What a best response gains on it: exactly where that can be computed, else what a trained responder gains.
 
     Args:
@@ -52,7 +52,7 @@ def gain_of(agent: StoredPolicy, run: Path, timesteps: int) -> str:
         return f"Its exploitability is not known exactly: {error}. {lower_bound_of(agent, run, timesteps)}"
 
 
-def exact_gain(agent: StoredPolicy) -> str:
+def exact_gain(agent: TrainedPolicy) -> str:
     """What a best response gains on it.
 
     Raises:
@@ -68,7 +68,7 @@ def exact_gain(agent: StoredPolicy) -> str:
     )
 
 
-def lower_bound_of(agent: StoredPolicy, run: Path, timesteps: int) -> str:
+def lower_bound_of(agent: TrainedPolicy, run: Path, timesteps: int) -> str:
     """What a responder gains on it, and the command that trained the responder.
 
     Raises:
@@ -89,14 +89,14 @@ def lower_bound_of(agent: StoredPolicy, run: Path, timesteps: int) -> str:
     )
 
 
-def unit_of(agent: StoredPolicy) -> str:
+def unit_of(agent: TrainedPolicy) -> str:
     """What values are counted in."""
     players = agent.variant.players
     return "payoff, in -1..1" if players == 2 else f"chance of winning, equal share {1 / players:.3f}"
 
 
 def card(
-    agent: StoredPolicy, results: dict[str, MatchResult], known: str, about: dict[str, str], size: int, *, exact_run: bool
+    agent: TrainedPolicy, results: dict[str, MatchResult], known: str, about: dict[str, str], size: int, *, exact_run: bool
 ) -> str:
     """The page of an agent.
 
@@ -178,7 +178,7 @@ def promote(run: Path, name: str, starts: int, timesteps: int) -> Path:
         seconds = float(list(csv.DictReader(rows))[-1]["seconds"])
     about = {**config["about"], "seed": str(config["config"]["seed"]), "took": f"{seconds / 60:.0f} minutes"}
     (folder / POLICY_FILE).chmod(0o644)
-    write_text(folder / "card.md", card(agent, results, gain_of(agent, run, timesteps), about, size, exact_run=exact_run))
+    write_text(folder / "card.md", card(agent, results, gain_sentence(agent, run, timesteps), about, size, exact_run=exact_run))
     return folder
 
 

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from getbit_env import load_agent
-from getbit_env.command_line import command_parser, interruptible, no_bar
-from getbit_env.core.files import write_json
+from getbit_env.command_line import no_bar
 from getbit_env.core.provenance import provenance
 from getbit_env.exact import GameGraph, Positions, gain_of
 from getbit_env.game_registry import find_variant
 from getbit_env.get_bit import ID
 from train import ppo, run
 from train.exact import cfr_plus, exploitability_descent, mirror_descent, policy_gradient, study
+
+from .studies import conduct, study_parser
 
 VARIANTS = ("4p-2l", "2p-2l")
 RECIPES: dict[str, Any] = {
@@ -35,7 +36,6 @@ RECIPES: dict[str, Any] = {
 WIDTHS = [64, 64]
 ITERATIONS, DECISIONS = 200, 2_000_000
 SEEDS = (0, 1, 2)
-FIGURES, PICTURE = Path("docs/exact_learning.json"), Path("docs/images/exact_learning.png")
 
 
 def learn(variant: str, folder: Path, iterations: int, decisions: int, seeds: Sequence[int]) -> dict[str, Any]:
@@ -88,31 +88,22 @@ def _curve(folder: Path) -> list[tuple[int, float]]:
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.exact_learning") -> None:
     """Run the command."""
-    parser = command_parser(prog, __doc__ or "", {"": "as docs/exact_learning.md says"})
-    parser.add_argument(
-        "--output", type=Path, default=Path("runs/exact-learning"), metavar="FOLDER", help="of the runs (%(default)s)"
-    )
+    parser = study_parser(prog, __doc__ or "", {"": "as docs/exact_learning.md says"}, "exact_learning")
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), help=f"small games (default: {' '.join(VARIANTS)})")
     parser.add_argument("--iterations", type=int, default=ITERATIONS, help="of each recipe (%(default)s)")
     parser.add_argument("--decisions", type=int, default=DECISIONS, help="that train.ppo plays (%(default)s)")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="of the networks (default: 0 1 2)")
-    parser.add_argument("--figures", type=Path, default=FIGURES, metavar="FILE", help="where the figures are written (%(default)s)")
-    parser.add_argument("--picture", type=Path, default=PICTURE, metavar="FILE", help="where the picture is drawn (%(default)s)")
     given = parser.parse_args(arguments)
-    try:
-        with interruptible():
-            figures = {
-                variant: learn(variant, given.output / variant, given.iterations, given.decisions, given.seeds)
-                for variant in given.variants
-            }
-            settings = {"iterations": given.iterations, "decisions": given.decisions, "seeds": given.seeds, "widths": WIDTHS}
-            write_json(given.figures, {"about": provenance(ID), "settings": settings, "games": figures})
-            draw(figures, given.picture)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except ValueError as error:
-        parser.error(str(error))
-    print(f"{given.figures}, {given.picture}", file=sys.stderr)
+
+    def study_all() -> dict[str, Any]:
+        games = {
+            variant: learn(variant, given.output / variant, given.iterations, given.decisions, given.seeds)
+            for variant in given.variants
+        }
+        settings = {"iterations": given.iterations, "decisions": given.decisions, "seeds": given.seeds, "widths": WIDTHS}
+        return {"about": provenance(ID), "settings": settings, "games": games}
+
+    conduct(parser, given, check=lambda: None, study=study_all, draw=lambda found, path: draw(found["games"], path))
 
 
 def draw(figures: dict[str, Any], path: Path) -> None:

@@ -57,7 +57,7 @@ from getbit_env.core.units import executor, results_in_order
 from getbit_env.game_registry import game_of
 from getbit_env.get_bit.recall import PerfectRecall, Recall
 from getbit_env.match import Estimate, play_match
-from getbit_env.network import POLICY_FILE, NetworkAgent, StoredPolicy, save_network
+from getbit_env.network import POLICY_FILE, NetworkAgent, TrainedPolicy, save_network
 from getbit_env.sb3 import SingleAgentVecEnv, network_of
 from getbit_env.single_agent import SingleAgentBatch
 
@@ -121,7 +121,7 @@ class Remembering(VecEnvWrapper):
         return [self._recall.layout] * len(found) if attr_name == "layout" else found
 
 
-def likeliest(network: StoredPolicy) -> NetworkAgent:
+def likeliest(network: TrainedPolicy) -> NetworkAgent:
     """The network that plays the likeliest action of another: against a frozen agent a mixture gains nothing."""
     *layers, (weight, bias) = network.layers
     sharp = [*layers, (1000 * weight, 1000 * bias)]

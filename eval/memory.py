@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from getbit_env.command_line import command_parser, interruptible, need, no_bar
-from getbit_env.core.files import InUseError, owned, write_json, write_whole
+from getbit_env.command_line import need, no_bar
+from getbit_env.core.files import write_json, write_whole
 from getbit_env.core.provenance import provenance
 from getbit_env.game_registry import find_variant
 from getbit_env.get_bit import ID
@@ -28,13 +28,14 @@ from getbit_env.match.comparison import seed_interval
 from train import selfplay
 from train.run_file import read_config
 
+from .studies import conduct, study_parser
+
 VARIANT = "4p-memory"
 BOTS = ("counter", "forgetful", "lookahead")
 DECISIONS, STARTS, SEEDS = 400_000, 960, (0, 1, 2, 3)
 WIDTHS = [64, 64]
 # Rollouts are a quarter of those that the recipe has by default: so few decisions need more updates.
 OPTIONS: dict[str, Any] = {"n_envs": 256, "batch_size": 2048, "eval_freq": 16, "eval_starts": 240}
-FIGURES, PICTURE = Path("docs/memory.json"), Path("docs/images/memory.png")
 
 
 class Policy(NamedTuple):
@@ -203,36 +204,32 @@ def draw(figures: Mapping[str, Any], path: Path) -> None:
 
 def make_parser(prog: str) -> Any:
     """The command line."""
-    parser = command_parser(prog, __doc__ or "", {"": "as docs/memory.md says", "--decisions 4000000": "longer"})
+    parser = study_parser(prog, __doc__ or "", {"": "as docs/memory.md says", "--decisions 4000000": "longer"}, "memory")
     parser.add_argument("--variant", default=VARIANT, help="a memory game (%(default)s)")
-    parser.add_argument("--output", type=Path, default=Path("runs/memory"), metavar="FOLDER", help="of the runs (%(default)s)")
     parser.add_argument("--decisions", type=int, default=DECISIONS, help="that each policy learns from (%(default)s)")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help=f"of each (default: {' '.join(map(str, SEEDS))})")
     parser.add_argument("--starts", type=int, default=STARTS, help="of each match (%(default)s)")
-    parser.add_argument("--figures", type=Path, default=FIGURES, metavar="FILE", help="where the figures are written (%(default)s)")
-    parser.add_argument("--picture", type=Path, default=PICTURE, metavar="FILE", help="where the picture is drawn (%(default)s)")
     return parser
+
+
+def check(given: Any) -> None:
+    """Refuse what can't be studied.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    need("sb3_contrib", "matplotlib")
+    if not getattr(find_variant(given.variant), "memory", False):
+        raise ValueError(f"--variant is a memory game of Get Bit!, such as {VARIANT}, not {given.variant!r}")
+    if len(set(given.seeds)) < max(len(given.seeds), 2):
+        raise ValueError(f"--seeds are two or more different ones, not {' '.join(map(str, given.seeds))}")
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.memory") -> None:
     """Run the command."""
     parser = make_parser(prog)
     given = parser.parse_args(arguments)
-    try:
-        need("sb3_contrib", "matplotlib")
-        if not getattr(find_variant(given.variant), "memory", False):
-            raise ValueError(f"--variant is a memory game of Get Bit!, such as {VARIANT}, not {given.variant!r}")
-        if len(set(given.seeds)) < max(len(given.seeds), 2):
-            raise ValueError(f"--seeds are two or more different ones, not {' '.join(map(str, given.seeds))}")
-        with interruptible(), owned(given.output, "study"):
-            figures = study(given)
-            write_json(given.figures, {"about": provenance(ID), **figures})
-            draw(figures, given.picture)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, OSError, InUseError) as error:
-        parser.error(str(error))
-    print(f"{given.figures}, {given.picture}", file=sys.stderr)
+    conduct(parser, given, check=lambda: check(given), study=lambda: {"about": provenance(ID), **study(given)}, draw=draw)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from getbit_env import load_agent
-from getbit_env.command_line import command_parser, interruptible, need, no_bar
+from getbit_env.command_line import need, no_bar
 from getbit_env.core.files import write_json, write_whole
 from getbit_env.core.provenance import provenance
 from getbit_env.exact import GameGraph, Positions, gain_of
@@ -30,6 +30,7 @@ from getbit_env.match import play_match
 from train import ppo
 
 from .speed.workloads import midgame
+from .studies import conduct, study_parser
 
 VARIANTS = ("4p-2l",)
 OPPONENTS = ("counter", "lookahead", "montecarlo")
@@ -39,7 +40,6 @@ ENDGAMES = 5 / 8  # of the limbs that are in the line at the start
 DECISIONS, WIDTHS, SEED = 2_000_000, [64, 64], 0
 STARTS = 48
 TIMED = 64  # decisions
-FIGURES, PICTURE = Path("docs/search.json"), Path("docs/images/search.png")
 PRIOR = "train.ppo alone"  # kind of what searches nothing
 
 
@@ -155,8 +155,7 @@ def study(variant: str, folder: Path, given: Any, kept: dict[str, Any]) -> dict[
 
 def make_parser(prog: str) -> Any:
     """The command line."""
-    parser = command_parser(prog, __doc__ or "", {"": "as docs/search.md says"})
-    parser.add_argument("--output", type=Path, default=Path("runs/search"), metavar="FOLDER", help="of the runs (%(default)s)")
+    parser = study_parser(prog, __doc__ or "", {"": "as docs/search.md says"}, "search")
     parser.add_argument(
         "--variants", nargs="+", default=list(VARIANTS), help=f"games whose positions are numbered (default: {' '.join(VARIANTS)})"
     )
@@ -165,8 +164,6 @@ def make_parser(prog: str) -> Any:
     parser.add_argument("--network-simulations", type=int, nargs="+", default=list(WITH_NETWORK), help="likewise, with a network")
     parser.add_argument("--decisions", type=int, default=DECISIONS, help="that train.ppo plays (%(default)s)")
     parser.add_argument("--starts", type=int, default=STARTS, help="of each match (%(default)s)")
-    parser.add_argument("--figures", type=Path, default=FIGURES, metavar="FILE", help="where the figures are written (%(default)s)")
-    parser.add_argument("--picture", type=Path, default=PICTURE, metavar="FILE", help="where the picture is drawn (%(default)s)")
     return parser
 
 
@@ -174,23 +171,19 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.sea
     """Run the command."""
     parser = make_parser(prog)
     given = parser.parse_args(arguments)
-    try:
-        need("torch", "matplotlib")
-        with interruptible():
-            figures = {}
-            for variant in given.variants:
-                folder = given.output / variant
-                folder.mkdir(parents=True, exist_ok=True)
-                at = folder / "figures.json"
-                kept = json.loads(at.read_text(encoding="utf-8")) if at.exists() else {}
-                figures[variant] = study(variant, folder, given, kept)
-            write_json(given.figures, {"about": provenance(ID), "games": figures})
-            draw(figures, given.picture)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-    print(f"{given.figures}, {given.picture}", file=sys.stderr)
+
+    def study_all() -> dict[str, Any]:
+        games = {}
+        for variant in given.variants:
+            folder = given.output / variant
+            folder.mkdir(parents=True, exist_ok=True)
+            at = folder / "figures.json"
+            games[variant] = study(variant, folder, given, json.loads(at.read_text(encoding="utf-8")) if at.exists() else {})
+        return {"about": provenance(ID), "games": games}
+
+    conduct(
+        parser, given, check=lambda: need("torch", "matplotlib"), study=study_all, draw=lambda found, to: draw(found["games"], to)
+    )
 
 
 def draw(figures: dict[str, Any], path: Path) -> None:

@@ -45,7 +45,7 @@ class LstmLayer(NamedTuple):
     bias: NDArray[np.float32]  # [4 * H]
 
 
-class StoredPolicy(SeatPlayer):
+class TrainedPolicy(SeatPlayer):
     """A trained policy: layers, then a softmax over the legal actions.
 
     `NetworkAgent` is memoryless. `RecurrentNetworkAgent` has LSTMs before the layers.
@@ -107,7 +107,7 @@ class StoredPolicy(SeatPlayer):
         return f"{type(self).__name__}({self.name!r}, {self.variant})"
 
 
-class NetworkAgent(StoredPolicy):
+class NetworkAgent(TrainedPolicy):
     """A feed-forward policy. Memoryless, so it has `probabilities`.
 
     Attributes:
@@ -176,7 +176,7 @@ class NetworkAgent(StoredPolicy):
         return sample(probabilities, self._streams, self._counters)
 
 
-class RecurrentNetworkAgent(StoredPolicy):
+class RecurrentNetworkAgent(TrainedPolicy):
     """A policy with LSTMs before its layers. Each row has a state, which is zero when a game begins.
 
     What it plays depends on all that it has seen in a game, so it has no `probabilities`. A row that has nothing to choose keeps
@@ -346,7 +346,7 @@ def _check_numbers(where: str, what: str, values: NDArray[Any]) -> None:
         raise ValueError(f"{where} has {what} that are NaN, infinite, or larger than {LARGEST_WEIGHT:g}")
 
 
-def save_network(path: Path, agent: StoredPolicy) -> None:
+def save_network(path: Path, agent: TrainedPolicy) -> None:
     """Write a policy that `load_network` reads. The file appears whole or not at all; equal policies give equal bytes.
 
     Raises:
@@ -394,7 +394,7 @@ def _safetensors(tensors: Mapping[str, NDArray[np.float32]], about: Mapping[str,
     return b"".join([struct.pack("<Q", len(text)), text, *parts])
 
 
-def load_network(path: Path, name: str) -> StoredPolicy:
+def load_network(path: Path, name: str) -> TrainedPolicy:
     """Read a policy; nothing in the file is executed.
 
     Returns:
@@ -440,7 +440,7 @@ def _read(file: Any, names: set[str], prefix: str, parts: Sequence[str]) -> list
     return [[file.get_tensor(name) for name in layer] for layer in wanted]
 
 
-def _agent(about: dict[str, str], layers: Layers, value_layers: Layers, lstm: list[LstmLayer], name: str) -> StoredPolicy:
+def _agent(about: dict[str, str], layers: Layers, value_layers: Layers, lstm: list[LstmLayer], name: str) -> TrainedPolicy:
     """The agent of a file's metadata and weights."""
     if lacking := [key for key in ("env", "variant", "options", "activation") if key not in about]:
         raise ValueError(f"it does not say its {lacking[0]}")

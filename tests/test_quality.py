@@ -71,14 +71,14 @@ def test_runs_are_as_long_as_their_time_and_what_is_ready_is_kept(
     ]
     assert of(trained[0][0], "--eval-freq") == "8"
     found = json.loads((tmp_path / "q.json").read_text())
-    one = found["runs"][f"{TABLE}, 5 min, 1 threads, seed 1"]
+    one = found["runs"][f"{TABLE}, 1 thread, 5 min, seed 1"]
     graph = GameGraph(Positions(parse_variant(VARIANT)))
     assert one["gain"] == pytest.approx(gain_of(graph.uniform_policy(), graph)[0])
     assert one["timesteps"] == 137
     assert set(one["wins"]) == {"random", "highest", "counter"}
     assert found["variant"] == VARIANT
     assert (tmp_path / "q.png").read_bytes().startswith(b"\x89PNG")
-    assert f"{TABLE}, 1 min, 1 threads, seed 0: gain" in capsys.readouterr().err
+    assert f"{TABLE}, 1 thread, 1 min, seed 0: gain" in capsys.readouterr().err
 
     quality.main([*asked, "--seeds", "0", "1", "2"])
     assert [of(called, "--seed") for called, _, _ in runs.called[6:]] == ["2", "2"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from getbit_env.core.escaping import for_markdown, for_markdown_code, for_matplotlib
 from getbit_env.core.files import write_text, write_whole
 from getbit_env.match import MatchResult, play_match
-from getbit_env.network import POLICY_FILE, RecurrentNetworkAgent, StoredPolicy, load_network
+from getbit_env.network import POLICY_FILE, RecurrentNetworkAgent, TrainedPolicy, load_network
 
 from .recipe import Recipe
 from .run_file import RunFile
@@ -17,7 +17,7 @@ from .run_file import RunFile
 CARD_STARTS = 2400
 
 
-def play_against(agent: StoredPolicy, opponents: Sequence[str], starts: int, seed: int) -> dict[str, MatchResult]:
+def play_against(agent: TrainedPolicy, opponents: Sequence[str], starts: int, seed: int) -> dict[str, MatchResult]:
     """The agent in one seat against each kind of opponents in all others, every start in every rotation of the seats.
 
     Raises:

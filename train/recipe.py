@@ -16,7 +16,7 @@ from getbit_env.agent_registry import check_agents, load_agent
 from getbit_env.core.choices import choice, did_you_mean, options_from
 from getbit_env.core.spec import GameSpec
 from getbit_env.game_registry import find_variant, game_of
-from getbit_env.network import StoredPolicy
+from getbit_env.network import TrainedPolicy
 
 
 def option(default: Any, meaning: str, *, least: float | None = None, most: float | None = None, over: float | None = None) -> Any:
@@ -207,7 +207,7 @@ class Algorithm(Kept, Protocol):
     def train_rollout(self) -> dict[str, float]:
         """Play a rollout and learn from it; returns the figures to record, always the same ones, NaN where there is none."""
 
-    def agent(self) -> StoredPolicy:
+    def agent(self) -> TrainedPolicy:
         """The policy to evaluate and save."""
 
 

@@ -19,7 +19,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 
 from getbit_env.core.choices import choice
-from getbit_env.network import StoredPolicy
+from getbit_env.network import TrainedPolicy
 from getbit_env.sb3 import MaskableRecurrentPPO, OpponentPool, PastSampling, SingleAgentVecEnv, network_of
 from getbit_env.single_agent.batch import SingleAgentBatch
 
@@ -149,7 +149,7 @@ class SelfPlay:
             **{name: value for name, value in sorted(logged.items()) if not name.startswith("time/")},
         }
 
-    def agent(self) -> StoredPolicy:
+    def agent(self) -> TrainedPolicy:
         """See `Algorithm`."""
         return network_of(self.model)
 

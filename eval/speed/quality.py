@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from getbit_env import load_agent
-from getbit_env.command_line import command_parser, interruptible, need, no_bar
+from getbit_env.command_line import need, no_bar
 from getbit_env.core.agent import Agent, name_of
-from getbit_env.core.files import owned, write_json, write_whole
+from getbit_env.core.files import write_json, write_whole
 from getbit_env.core.provenance import provenance
 from getbit_env.exact import Positions, exploitability
 from getbit_env.game_registry import find_variant
@@ -38,10 +38,11 @@ from getbit_env.match import play_match
 from getbit_env.network import load_network
 from train.exact.study import TABLE_FILE
 
+from ..studies import conduct, study_parser
+
 MINUTES, THREADS, SEEDS = (1.0, 5.0, 30.0), (1, 2), (0, 1, 2)
 USED = 0.95  # part of the time that a run is planned to take: speeds differ from minute to minute
 STARTS = 2400
-FIGURES, PICTURE = Path("docs/quality.json"), Path("docs/images/quality.png")
 
 
 class Way(NamedTuple):
@@ -140,11 +141,11 @@ def study(given: Any, kept: dict[str, Any], at: Path) -> None:
     positions = Positions(find_variant(given.variant))
     jobs = list(wanted(given.ways, given.minutes, given.threads, given.seeds))
     for name, minutes, threads, seed in tqdm(jobs, unit=" runs", disable=no_bar()):
-        way, key = WAYS[name], f"{name}, {minutes:g} min, {threads} threads, seed {seed}"
+        way, pace = WAYS[name], f"{name}, {threads} thread{'s' * (threads > 1)}"
+        key = f"{pace}, {minutes:g} min, seed {seed}"
         if key in kept["runs"]:
             continue
         speeds = kept["speeds"]
-        pace = f"{name}, {threads} threads"
         if pace not in speeds:
             speeds[pace] = look_at_speed(way, given.variant, threads)
             write_json(at, kept)
@@ -172,24 +173,22 @@ def make_parser(prog: str) -> Any:
         "": "as docs/speed.md says; 7 hours and more",
         "--minutes 1 --threads 1 --seeds 0 --figures q.json --picture q.png": "a first look, in some minutes",
     }
-    parser = command_parser(prog, __doc__ or "", examples)
-    parser.add_argument("--output", type=Path, default=Path("runs/quality"), metavar="FOLDER", help="what is ready (%(default)s)")
+    parser = study_parser(prog, __doc__ or "", examples, "quality")
     parser.add_argument("--variant", default="4p", help="a game whose positions are numbered, one robot a player (%(default)s)")
     parser.add_argument("--ways", nargs="+", default=list(WAYS), metavar="WAY", help=f"of {'; '.join(WAYS)} (default: all)")
     parser.add_argument("--minutes", type=float, nargs="+", default=list(MINUTES), help="of training (default: 1 5 30)")
     parser.add_argument("--threads", type=int, nargs="+", default=list(THREADS), help="of a run (default: 1 2)")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="of the runs (default: 0 1 2)")
-    parser.add_argument("--figures", type=Path, default=FIGURES, metavar="FILE", help="where the figures are written (%(default)s)")
-    parser.add_argument("--picture", type=Path, default=PICTURE, metavar="FILE", help="where the picture is drawn (%(default)s)")
     return parser
 
 
-def check(given: Any) -> Variant:
-    """Refuse what can't be measured.
+def check(given: Any) -> None:
+    """Refuse what can't be measured, and give the variant its full name.
 
     Raises:
         ValueError: with what is wrong.
     """
+    need("stable_baselines3", "sb3_contrib", "torch", "matplotlib")
     if unknown := [way for way in given.ways if way not in WAYS]:
         raise ValueError(f"--ways are of {', '.join(map(repr, WAYS))}, not {unknown[0]!r}")
     if not all(0 < minutes < float("inf") for minutes in given.minutes):
@@ -199,35 +198,32 @@ def check(given: Any) -> Variant:
     variant = find_variant(given.variant)
     if not isinstance(variant, Variant) or variant.memory or variant.robots_per_player != 1:
         raise ValueError(f"--variant is a face-up game of Get Bit! with one robot a player, not {variant}")
-    return variant
+    given.variant = variant.name
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.speed.quality") -> None:
     """Run the command."""
     parser = make_parser(prog)
     given = parser.parse_args(arguments)
-    try:
-        need("stable_baselines3", "sb3_contrib", "torch", "matplotlib")
-        given.variant = check(given).name
-        with interruptible(), owned(given.output, "the runs"):
-            at = given.output / f"{given.variant}.json"
-            kept = json.loads(at.read_text(encoding="utf-8")) if at.exists() else {"speeds": {}, "runs": {}}
-            study(given, kept, at)
-            write_json(given.figures, {"about": provenance(ID), "variant": given.variant, **kept})
-            if judged := [one for one in kept["runs"].values() if one["gain"] is not None]:
-                draw(judged, given.picture)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, OSError, RuntimeError) as error:
-        parser.error(str(error))
-    print(given.figures, file=sys.stderr)
+
+    def study_all() -> dict[str, Any]:
+        given.output.mkdir(parents=True, exist_ok=True)
+        at = given.output / f"{given.variant}.json"
+        kept = json.loads(at.read_text(encoding="utf-8")) if at.exists() else {"speeds": {}, "runs": {}}
+        study(given, kept, at)
+        return {"about": provenance(ID), "variant": given.variant, **kept}
+
+    conduct(parser, given, check=lambda: check(given), study=study_all, draw=draw)
 
 
-def draw(judged: Sequence[dict[str, Any]], path: Path) -> None:
+def draw(found: dict[str, Any], path: Path) -> None:
     """Draw the median gain over the seeds against minutes, a line for each way and number of threads; the seeds are dots."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, NullLocator
 
+    judged = [one for one in found["runs"].values() if one["gain"] is not None]
+    if not judged:
+        return
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
     for number, way in enumerate(dict.fromkeys(one["way"] for one in judged)):

@@ -17,7 +17,7 @@ from getbit_env.agent_registry import check_agents
 from getbit_env.core.agent import Agent
 from getbit_env.core.choices import choice
 from getbit_env.game_registry import game_of
-from getbit_env.network import StoredPolicy, load_network, save_network
+from getbit_env.network import TrainedPolicy, load_network, save_network
 from getbit_env.sb3.evaluation import loaded
 from getbit_env.sb3.models import network_of
 from getbit_env.single_agent.cohorts import Cohorts
@@ -31,7 +31,7 @@ class Past:
 
     name: str  # of its file in the pool's folder
     win_rate: float = 0.5
-    agent: StoredPolicy | None = None  # loaded when first needed
+    agent: TrainedPolicy | None = None  # loaded when first needed
 
 
 def _latest(past: Sequence[Past], rng: np.random.Generator) -> Past:  # noqa: ARG001 - all rules take the same

@@ -131,42 +131,29 @@ class MaskableRecurrentMultiInputActorCriticPolicy(MaskableRecurrentActorCriticP
 # --- buffers -------------------------------------------------------------------------------------------------------------------
 
 
-class MaskableRecurrentRolloutBuffer(RecurrentRolloutBuffer, MaskableRolloutBuffer):  # type: ignore[misc]  # each `add` calls the next
-    """States of LSTMs and masks of actions. Masks go the way of the states, see `MaskedStates`."""
+class _MaskedSequences:
+    """What both buffers add to their bases: minibatches whose states have the masks of their rows, see `MaskedStates`."""
 
     action_masks: NDArray[Any]
 
-    def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
+    def get(self: Any, batch_size: int | None = None) -> Generator[Any, None, None]:
         """Minibatches of sequences."""
         if not self.generator_ready:
             self.action_masks = self.swap_and_flatten(self.action_masks)
-        yield from super().get(batch_size)
+        yield from super().get(batch_size)  # type: ignore[misc]  # a buffer's
 
-    def _get_samples(self, *given: Any, **named: Any) -> Any:
-        return _with_masks(self, super()._get_samples(*given, **named), given[0])
+    def _get_samples(self: Any, *given: Any, **named: Any) -> Any:
+        samples, rows = super()._get_samples(*given, **named), given[0]  # type: ignore[misc]  # likewise
+        masks = self.pad(self.action_masks[rows], padding_value=1.0).reshape(-1, self.mask_dims)  # padded as the other arrays are
+        return samples._replace(lstm_states=MaskedStates(samples.lstm_states.pi, samples.lstm_states.vf, masks))
 
 
-class MaskableRecurrentDictRolloutBuffer(RecurrentDictRolloutBuffer, MaskableDictRolloutBuffer):  # type: ignore[misc]  # likewise
+class MaskableRecurrentRolloutBuffer(_MaskedSequences, RecurrentRolloutBuffer, MaskableRolloutBuffer):  # type: ignore[misc]  # each `add` calls the next
+    """States of LSTMs and masks of actions."""
+
+
+class MaskableRecurrentDictRolloutBuffer(_MaskedSequences, RecurrentDictRolloutBuffer, MaskableDictRolloutBuffer):  # type: ignore[misc]  # likewise
     """The same for observations of several parts."""
-
-    action_masks: NDArray[Any]
-
-    def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
-        """Minibatches of sequences."""
-        if not self.generator_ready:
-            self.action_masks = self.swap_and_flatten(self.action_masks)
-        yield from super().get(batch_size)
-
-    def _get_samples(self, *given: Any, **named: Any) -> Any:
-        return _with_masks(self, super()._get_samples(*given, **named), given[0])
-
-
-def _with_masks(buffer: Any, samples: Any, rows: NDArray[Any]) -> Any:
-    """Samples whose states have the masks of these rows, padded as the other arrays are."""
-    padded = buffer.pad(buffer.action_masks[rows], padding_value=1.0)
-    return samples._replace(
-        lstm_states=MaskedStates(samples.lstm_states.pi, samples.lstm_states.vf, padded.reshape(-1, buffer.mask_dims))
-    )
 
 
 # --- the algorithm -------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from getbit_env.core.layouts import layout_of
 from getbit_env.core.messages import shown
 from getbit_env.core.spec import Layout, Variant
 from getbit_env.game_registry import game_of
-from getbit_env.network import Activation, Layers, LstmLayer, NetworkAgent, RecurrentNetworkAgent, StoredPolicy
+from getbit_env.network import Activation, Layers, LstmLayer, NetworkAgent, RecurrentNetworkAgent, TrainedPolicy
 from getbit_env.policies import (
     TOLERANCE,
     Answer,
@@ -534,7 +534,7 @@ def _beside(path: Path) -> VecNormalize | None:
 # --- without torch -------------------------------------------------------------------------------------------------------------
 
 
-def network_of(model: Any, name: str = "learner") -> StoredPolicy:
+def network_of(model: Any, name: str = "learner") -> TrainedPolicy:
     """The policy of an SB3 model as it is now, as an agent that plays without torch.
 
     The observations that `VecNormalize` gives the model are folded into the first layer. Illegal actions are left out, as
@@ -570,7 +570,7 @@ def network_of(model: Any, name: str = "learner") -> StoredPolicy:
     layers, activation = _layers(model)
     lstm = _lstm(model.policy)
     of_game, about = (layout.variant, layout.options), {"timesteps": str(model.num_timesteps)}
-    agent: StoredPolicy
+    agent: TrainedPolicy
     if lstm:
         if normalize is not None:
             weight, bias = _folded(normalize, (lstm[0].weight_ih, lstm[0].bias))
@@ -648,7 +648,7 @@ def _folded(
     return (weight * (one - zero)).astype(np.float32), (bias + weight @ zero).astype(np.float32)
 
 
-def _check_export(model: Any, normalize: VecNormalize | None, agent: StoredPolicy) -> None:
+def _check_export(model: Any, normalize: VecNormalize | None, agent: TrainedPolicy) -> None:
     """Compare what was exported with the model, on observations of its environment.
 
     Raises:

@@ -13,7 +13,7 @@ from getbit_env.agent_registry import check_agents, load_agent, shipped_agents
 from getbit_env.core.agent import Agent
 from getbit_env.core.spec import GameSpec, Variant
 from getbit_env.game_registry import find_game, game_ids, game_of
-from getbit_env.network import StoredPolicy
+from getbit_env.network import TrainedPolicy
 
 MOST_VARIANTS = 64  # whose lists of agents are kept
 
@@ -86,7 +86,7 @@ class Roster:
         if name not in self._models:
             self._models[name] = load_agent(name, modules=False)
         model = self._models[name]
-        if isinstance(model, StoredPolicy):  # weights are never written to
+        if isinstance(model, TrainedPolicy):  # weights are never written to
             return copy.copy(model)
         if name in game.named_agents:  # what was solved is large: games share it, one asking at a time
             return _Shared(copy.copy(model), self._lock)
