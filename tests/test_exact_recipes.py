@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,44 @@ def test_regret_matching() -> None:
 def test_roles_that_take_turns_need_fewer_iterations(variant: str, gain: float, tmp_path: Path) -> None:
     """All at once, the same 20 iterations come to 0.06 and 0.08."""
     assert train("cfr_plus", tmp_path / "run", variant=variant, total_timesteps=20, eval_freq=20) < gain
+
+
+def test_a_network_begins_with_what_a_table_found(tmp_path: Path) -> None:
+    """After the iterations of imitation it is near the table, and goes on from there; the schedules begin anew."""
+    variant = "2p-3c-1l"
+    train("cfr_plus", tmp_path / "table", variant=variant, total_timesteps=50, eval_freq=50)
+    more = {"net_arch": [12], "n_batches": 16, "batch_size": 512, "learning_rate": 3e-3, "muon_rate": 0.1}
+    imitate = {"imitate": str(tmp_path / "table" / study.TABLE_FILE), "imitate_iterations": 20, "step": 0.3, "step_end": 0.02}
+    train("exploitability_descent", tmp_path / "run", variant=variant, total_timesteps=60, eval_freq=20, **more, **imitate)
+    gains = [row["gain"] for row in curve(tmp_path / "run")]
+    alone = train("exploitability_descent", tmp_path / "alone", variant=variant, total_timesteps=20, eval_freq=20, **more)
+    assert gains[2] < gains[0] < alone
+    steps = [row["step"] for row in curve(tmp_path / "run")]
+    assert steps == pytest.approx([0.02, (0.3 * 0.02) ** 0.5, 0.02])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"imitate": "random"}, "--imitate is for a network, and there are no --net-arch"),
+        ({"imitate": "random", "net_arch": [8]}, "--imitate-iterations is less than --total-timesteps 6, not 50"),
+        ({"imitate": "nobody", "net_arch": [8], "imitate_iterations": 2}, "--imitate: .*nobody"),
+        ({"imitate": "sharks-greedy", "net_arch": [8], "imitate_iterations": 2}, "--imitate: .*sharks-greedy"),
+    ],
+)
+def test_what_cannot_be_imitated(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        exploitability_descent.RECIPE.config(**{**QUICK, **options})
+
+
+def test_no_module_that_a_run_imitates_is_imported_unless_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train("exploitability_descent", tmp_path, net_arch=[8], imitate="random", imitate_iterations=2)
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    config["config"]["imitate"] = "no_such_module:Agent"
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(SystemExit):
+        exploitability_descent.main(["--resume", str(tmp_path)])
+    assert "names the agent 'no_such_module:Agent', whose module would be run" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_table_keeps_and_a_network_approaches_what_is_written(graph: GameGraph) -> None:

@@ -75,4 +75,4 @@ def read_config(recipe: Recipe, folder: Path, *, allowed: Collection[str] | None
 def agents_named(config: Mapping[str, Any]) -> list[str]:
     """The names of agents among the options."""
     lists = [config[name] for name in ("eval_opponents", "bots") if isinstance(config.get(name), list)]
-    return [name for listed in lists for name in listed if isinstance(name, str)]
+    return [name for listed in [*lists, [config.get("imitate")]] for name in listed if isinstance(name, str)]

@@ -93,9 +93,13 @@ class Config:
         return game_of(find_variant(self.variant))
 
     def at(self, iteration: int, name: str) -> float:
-        """The value that an option with a schedule has in an iteration: geometric from `name` to `name_end`."""
+        """The value that an option with a schedule has in an iteration."""
+        return self.between(name, iteration / self.total_timesteps)
+
+    def between(self, name: str, part: float) -> float:
+        """A value between those of `name` (part 0) and `name_end` (part 1 and more), geometrically."""
         start, end = getattr(self, name), getattr(self, f"{name}_end")
-        return float(start * (end / start) ** min(iteration / self.total_timesteps, 1.0))
+        return float(start * (end / start) ** min(part, 1.0))
 
 
 class Learner(ABC):
