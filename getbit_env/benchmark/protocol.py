@@ -16,7 +16,9 @@ from getbit_env.game_registry import find_variant, game_of
 
 PROTOCOL = "getbit-benchmark-v1"
 SEED = 20_261_130  # of all starts, of everything that agents draw, and of the mixed tables
-TASKS = ("2p", "3p", "4p", "5p", "6p", "7p", "4p-memory", "4p-half", "sharks-2p-level1", "sharks-2p-level2")
+TASKS = ("2p", "3p", "4p", "5p", "6p", "7p", "4p-memory", "4p-half") + tuple(
+    f"sharks-{players}p-level{level}" for players in (2, 3, 4) for level in (1, 2)
+)
 MIXED = 4  # mixed tables of a task
 DIGESTED_STARTS = 48  # so many starts of each task go into the digest
 
