@@ -39,13 +39,14 @@ class CFRPlus(Learner):
         """See `Learner`."""
         graph, legal = self.graph, self.graph.legal
         uniform = graph.uniform_policy()
-        policy = matched(self._regrets(), uniform)
+        regrets = self._regrets()
+        policy = matched(regrets, uniform)
         for role in range(legal.shape[1]):
             values, action_values = graph.go_back(policy)
-            regrets = self._regrets()
             regrets[:, role] += (action_values[:, role] - values[:-1, role, None]) * legal[:, role]
-            self.regrets.write(np.maximum(regrets, 0), self.met(policy), rng)
-            policy = matched(self._regrets(), uniform)
+            regrets[:, role] = np.maximum(regrets[:, role], 0)
+            policy = matched(regrets, uniform)
+        self.regrets.write(regrets, self.met(policy), rng)
         average = softmax(self.average.read(), legal)
         power = self.options.power
         average += (power + 1) / (power + iteration) * (policy - average)
