@@ -66,10 +66,10 @@ class Config:
     total_timesteps: int = option(200, "iterations", least=1, most=10**9)
     eval_freq: int = option(10, "iterations between judgements, each with a checkpoint", least=1, most=10**9)
     net_arch: list[int] = option([], "widths of the ReLU layers of a network; none: a table", least=1, most=10**5)
-    learning_rate: float = option(3e-3, "network: of Adam, for biases and the last layer, at the start", over=0, most=1e30)
+    learning_rate: float = option(1e-3, "network: of Adam, for biases and the last layer, at the start", over=0, most=1e30)
     learning_rate_end: float = option(1e-4, "network: and at the end, geometric in between", over=0, most=1e30)
-    muon_rate: float = option(0.1, "network: learning rate of Muon, for weights between layers, at the start", over=0, most=1e30)
-    muon_rate_end: float = option(0.003, "network: and at the end, geometric in between", over=0, most=1e30)
+    muon_rate: float = option(0.02, "network: learning rate of Muon, for weights between layers, at the start", over=0, most=1e30)
+    muon_rate_end: float = option(0.001, "network: and at the end, geometric in between", over=0, most=1e30)
     n_batches: int = option(8, "network: minibatches an iteration", least=1, most=10**6)
     batch_size: int = option(4096, "network: roles in positions a minibatch", least=1, most=10**7)
     seed: int = option(0, "network: of its weights, and of the minibatches", least=0, most=2**32 - 1)
@@ -106,15 +106,6 @@ class Config:
         """A value between those of `name` (part 0) and `name_end` (part 1 and more), geometrically."""
         start, end = getattr(self, name), getattr(self, f"{name}_end")
         return float(start * (end / start) ** min(part, 1.0))
-
-
-@dataclass(frozen=True)
-class GentleConfig(Config):
-    """Lower rates, for a network that takes small steps from what it says itself: at high ones its noise is larger."""
-
-    learning_rate: float = option(1e-3, "network: of Adam, for biases and the last layer, at the start", over=0, most=1e30)
-    muon_rate: float = option(0.02, "network: learning rate of Muon, for weights between layers, at the start", over=0, most=1e30)
-    muon_rate_end: float = option(0.001, "network: and at the end, geometric in between", over=0, most=1e30)
 
 
 class Learner(ABC):
