@@ -258,7 +258,10 @@ def test_a_trained_agent_of_another_table_is_refused_with_those_of_this_one() ->
     assert trained_for(parse_variant("2p")) == ["two_players", "two_players_descent"]
     assert trained_for(parse_variant("2p-half")) == []
     four = load_agent("four_players")
-    with pytest.raises(ValueError, match=r"four_players was trained on 4p .* not on 2p with .*\)\. Trained on 2p: two_players, two_players_descent$"):
+    with pytest.raises(
+        ValueError,
+        match=r"four_players was trained on 4p .* not on 2p with .*\)\. Trained on 2p: two_players, two_players_descent$",
+    ):
         check_agents({"four_players": four}, parse_variant("2p"))
     with pytest.raises(ValueError, match=r"not on 2p-half with Options\([^)]*\)$"):
         check_agents({"four_players": four}, parse_variant("2p-half"))

@@ -60,8 +60,8 @@ def test_runs_are_as_long_as_their_time_and_what_is_ready_is_kept(
 ) -> None:
     asked = given(tmp_path, "--ways", TABLE, "--minutes", "5", "1", "--threads", "1", "--seeds", "0", "1")
     quality.main(asked)
-    looks, trained = runs.called[:2], runs.called[2:]
-    assert [of(called, "--total-timesteps") for called, _, _ in looks] == ["1", "3"]
+    looks, trained = runs.called[:3], runs.called[3:]
+    assert [of(called, "--total-timesteps") for called, _, _ in looks] == ["1", "1", "3"]  # the first one compiles
     # 0.95 of the time, without the set-up, at two seconds an iteration
     assert [(of(called, "--total-timesteps"), of(called, "--seed"), limit) for called, _, limit in trained] == [
         ("23", "0", 60),
@@ -81,7 +81,13 @@ def test_runs_are_as_long_as_their_time_and_what_is_ready_is_kept(
     assert f"{TABLE}, 1 thread, 1 min, seed 0: gain" in capsys.readouterr().err
 
     quality.main([*asked, "--seeds", "0", "1", "2"])
-    assert [of(called, "--seed") for called, _, _ in runs.called[6:]] == ["2", "2"]
+    assert [of(called, "--seed") for called, _, _ in runs.called[7:]] == ["2", "2"]
+
+
+def test_a_speed_is_never_made_of_noise() -> None:
+    way = quality.WAYS["train.ppo"]
+    assert quality.speed_of(way, 14.0, 26.0) == {"rate": 100_000, "set_up": 10.0}
+    assert quality.speed_of(way, 30.0, 20.0) == {"rate": 80_000, "set_up": 0.0}
 
 
 def test_a_run_that_saved_nothing_in_time_has_no_gain(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,13 +100,24 @@ def run(called: Sequence[str], threads: int, seconds: float | None = None) -> fl
 
 
 def look_at_speed(way: Way, variant: str, threads: int) -> dict[str, float]:
-    """Timesteps a second of a way, and seconds before the first one."""
+    """Timesteps a second of a way, and seconds before the first one. A first run compiles, and does not count."""
     took = []
-    for timesteps in (way.few, way.many):
+    for timesteps in (way.few, way.few, way.many):
         with tempfile.TemporaryDirectory() as folder:
             took.append(run(command(way, variant, timesteps, 0, threads, Path(folder) / "run"), threads))
-    rate = (way.many - way.few) / max(took[1] - took[0], 1e-3)
-    return {"rate": rate, "set_up": max(took[0] - way.few / rate, 0.0)}
+    return speed_of(way, *took[1:])
+
+
+def speed_of(way: Way, few_took: float, many_took: float) -> dict[str, float]:
+    """Timesteps a second, and seconds before the first one, if a few and many took so many seconds.
+
+    If the few took longer, something else came between: then all that the many took counts as training, so that a run gets rather
+    too few timesteps.
+    """
+    if many_took <= few_took:
+        return {"rate": way.many / many_took, "set_up": 0.0}
+    rate = (way.many - way.few) / (many_took - few_took)
+    return {"rate": rate, "set_up": max(few_took - way.few / rate, 0.0)}
 
 
 def judge(agent: Agent, positions: Positions) -> dict[str, Any]:
