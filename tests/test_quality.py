@@ -62,16 +62,11 @@ def test_runs_are_as_long_as_their_time_and_what_is_ready_is_kept(
     quality.main(asked)
     looks, trained = runs.called[:3], runs.called[3:]
     assert [of(called, "--total-timesteps") for called, _, _ in looks] == ["1", "1", "3"]  # the first one compiles
-    # 0.95 of the time, without the set-up, at two seconds an iteration
-    assert [(of(called, "--total-timesteps"), of(called, "--seed"), limit) for called, _, limit in trained] == [
-        ("23", "0", 60),
-        ("23", "1", 60),
-        ("137", "0", 300),
-        ("137", "1", 300),
-    ]
+    # 0.95 of the time, without the set-up, at two seconds an iteration; once, since a table has no seeds
+    assert [(of(called, "--total-timesteps"), limit) for called, _, limit in trained] == [("23", 60), ("137", 300)]
     assert of(trained[0][0], "--eval-freq") == "8"
     found = json.loads((tmp_path / "q.json").read_text())
-    one = found["runs"][f"{TABLE}, 1 thread, 5 min, seed 1"]
+    one = found["runs"][f"{TABLE}, 1 thread, 5 min, seed 0"]
     graph = GameGraph(Positions(parse_variant(VARIANT)))
     assert one["gain"] == pytest.approx(gain_of(graph.uniform_policy(), graph)[0])
     assert one["timesteps"] == 137
@@ -80,8 +75,15 @@ def test_runs_are_as_long_as_their_time_and_what_is_ready_is_kept(
     assert (tmp_path / "q.png").read_bytes().startswith(b"\x89PNG")
     assert f"{TABLE}, 1 thread, 1 min, seed 0: gain" in capsys.readouterr().err
 
-    quality.main([*asked, "--seeds", "0", "1", "2"])
-    assert [of(called, "--seed") for called, _, _ in runs.called[7:]] == ["2", "2"]
+    quality.main([*asked, "--minutes", "1", "5", "10"])
+    assert [limit for _, _, limit in runs.called[5:]] == [600]
+
+
+def test_seeds_are_run_where_something_is_random() -> None:
+    network = "exploitability descent, network"
+    runs = list(quality.wanted([network, TABLE], [1], [1, 2], [3, 4]))
+    assert [seed for way, _, _, seed in runs if way == TABLE] == [3, 3]
+    assert [(threads, seed) for way, _, threads, seed in runs if way == network] == [(1, 3), (2, 3), (1, 4), (2, 4)]
 
 
 def test_a_speed_is_never_made_of_noise() -> None:
@@ -105,7 +107,7 @@ def test_commands_are_those_of_the_recipes(tmp_path: Path) -> None:
         assert called[:3] == [sys.executable, "-m", way.module]
         options: Any = importlib.import_module(way.module).make_parser("").parse_args(called[3:])
         assert (options.total_timesteps, options.threads) == (1000, 2)
-        assert options.seed == (None if way.policy == "policy.npz" else 3), "nothing that a table learns is random"
+        assert options.seed == (3 if way.is_random else None)
 
 
 def test_a_command_is_stopped_when_its_time_is_up_and_failures_are_told() -> None:

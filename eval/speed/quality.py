@@ -55,6 +55,11 @@ class Way(NamedTuple):
     policy: str  # the file of a run that holds the last policy
     saves: str = ""  # option that says how often that is, where a run has few timesteps
 
+    @property
+    def is_random(self) -> bool:
+        """Whether seeds differ: nothing that a table learns is random."""
+        return self.policy != TABLE_FILE
+
 
 DESCENT = ("train.exact.exploitability_descent", ("--step", "24"))
 NETWORK = ("--net-arch", "256", "256", "--n-batches", "16", "--batch-size", "8192", "--muon-rate", "0.08")
@@ -71,7 +76,7 @@ def command(way: Way, variant: str, timesteps: int, seed: int, threads: int, fol
     called = [sys.executable, "-m", way.module, "--variant", variant, "--total-timesteps", str(timesteps), *way.options]
     if way.saves:
         called += [way.saves, str(max(1, -(-timesteps // 3)))]
-    if way.policy != TABLE_FILE:  # nothing that a table learns is random
+    if way.is_random:
         called += ["--seed", str(seed)]
     return [*called, "--threads", str(threads), "--output", str(folder), "--quiet"]
 
@@ -172,12 +177,16 @@ def study(given: Any, kept: dict[str, Any], at: Path) -> None:
 def wanted(
     ways: Sequence[str], minutes: Sequence[float], threads: Sequence[int], seeds: Sequence[int]
 ) -> Iterator[tuple[str, float, int, int]]:
-    """All runs: way, minutes, threads and seed. Those of one length and seed stand together, so that a busy hour hits all ways."""
+    """All runs: way, minutes, threads and seed. Those of one length and seed stand together, so that a busy hour hits all ways.
+
+    Where nothing is random, the first seed stands for all.
+    """
     for its_minutes in sorted(minutes):
-        for seed in seeds:
+        for number, seed in enumerate(seeds):
             for its_threads in threads:
                 for way in ways:
-                    yield way, its_minutes, its_threads, seed
+                    if number == 0 or WAYS[way].is_random:
+                        yield way, its_minutes, its_threads, seed
 
 
 def make_parser(prog: str) -> Any:
