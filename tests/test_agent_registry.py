@@ -268,7 +268,7 @@ def test_a_trained_agent_of_another_table_is_refused_with_those_of_this_one() ->
 
 
 TABLES = [*(f"{players}p" for players in range(2, 8)), "4p-half", "4p-memory"]
-TABLES += [f"sharks-{players}p-level{level}" for players in (2, 3) for level in (1, 2)]
+TABLES += [f"sharks-{players}p-level{level}" for players in (2, 3, 4) for level in (1, 2)]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -281,6 +281,13 @@ def test_the_saved_policy_is_the_average_at_a_temperature() -> None:
     ("arguments", "message"),
     [
         (["--reference", "best"], "--reference is one of none, refreshed, average, not best"),
+        (["--reference", "none", "--kl-coef", "0.1"], "--kl-coef 0.1 would be ignored: --reference is none; leave it out"),
+        (["--reference", "none", "--reference-period", "9"], "--reference-period 9 would be ignored: --reference is none"),
+        (["--reference", "refreshed", "--kl-coef", "0"], "--reference refreshed holds the policy to nothing with --kl-coef 0"),
+        (
+            ["--n-envs", "2", "--n-steps", "8"],
+            "--batch-size 8192 is more than a rollout of --n-envs 2 * --n-steps 8 * 4 players, 64",
+        ),
         (["--exploring-starts", "1.5"], "--exploring-starts is at most 1, not 1.5"),
         (["--temperature", "0"], "--temperature is over 0, not 0.0"),
         (["--variant", "sharks-2p-level1"], "sharks-2p-level1 is no variant of Get Bit!, for which this recipe is"),

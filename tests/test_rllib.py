@@ -186,6 +186,7 @@ def test_a_run_is_an_agent_that_beats_random_and_goes_on(policies: str, tmp_path
         ({"policies": "many"}, "--policies is shared or separate, not 'many'"),
         ({"gpus": 1.0}, "--gpus are of learners: give --learners 1 or more"),
         ({"env_runners": -1}, "--env-runners is at least 0"),
+        ({"n_envs": 4, "learners": 2}, "--batch-size 512 is more than the 128 steps of a rollout that a learner gets"),
     ],
 )
 def test_wrong_options_of_the_recipe_are_one_clear_error(option: dict[str, Any], message: str) -> None:

@@ -96,6 +96,24 @@ def test_another_seed_is_another_run(finished: Path, tmp_path: Path) -> None:
         (["--policy", "MlpLstm"], "--policy is one of 'MlpPolicy', 'MlpLstmPolicy', not 'MlpLstm'"),
         (["--policy", "MlpLstmPolicy", "--lstm-hidden-size", "0"], "--lstm-hidden-size is at least 1, not 0"),
         (["--sampling", "best"], "--sampling is one of 'latest', 'uniform', 'prioritised', not 'best'"),
+        (
+            ["--lstm-hidden-size", "32"],
+            "--lstm-hidden-size 32 would be ignored: --policy MlpPolicy has no LSTM, MlpLstmPolicy has one",
+        ),
+        (["--lstm-hidden-size", "64"], "--lstm-hidden-size 64 would be ignored: --policy MlpPolicy has no LSTM"),
+        (
+            ["--bot-share", "0", "--bots", "lowest", "highest"],
+            "--bots lowest highest would be ignored: --bot-share is 0; leave it out",
+        ),
+        (["--bot-share", "0.05"], "--bot-share 0.05 of --opponent-groups 8 is less than half a group"),
+        *(
+            (
+                ["--latest-share", "0.6", "--bot-share", "0.4", *option.split()],
+                f"{option} would be ignored: no group is of past selves",
+            )
+            for option in ("--sampling prioritised", "--pool-size 9", "--snapshot-freq 8")
+        ),
+        (["--allow-modules"], "--allow-modules would be ignored: it is about --resume"),
         (["--latest-share", "0.8", "--bot-share", "0.8"], "add up to 1 at most"),
         (["--bots", "nobody"], "--bots: no agent 'nobody'"),
         (["--bots"], "--bot-share is over 0, but there are no --bots"),

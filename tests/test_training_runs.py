@@ -186,6 +186,75 @@ def test_resuming_a_finished_run_changes_nothing_and_extending_it_goes_on(name: 
     assert json.loads((folder / "config.json").read_text())["config"]["total_timesteps"] == 2000
 
 
+SHORT = (
+    "--variant 3p-1r-4c-1l --n-envs 16 --n-steps 8 --batch-size 64 --net-arch 8 --eval-starts 24 --eval-opponents random --quiet"
+)
+
+
+@pytest.mark.parametrize("name", ["ppo", "selfplay"])
+def test_the_commands_of_a_card_train_the_agent_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of a run that was resumed, and was then made longer twice; nobody named its folder."""
+    monkeypatch.chdir(tmp_path)
+    algorithm, python = RECIPES[name].RECIPE.make, f"python -m {RECIPES[name].RECIPE.name}"
+    with monkeypatch.context() as patched:
+        patched.setattr(algorithm, "train_rollout", interrupt)
+        with pytest.raises(SystemExit):
+            RECIPES[name].main([*SHORT.split(), "--total-timesteps", "300"])
+    (folder,) = (path for path in Path("runs").iterdir() if path.is_dir())
+    RECIPES[name].main(["--resume", str(folder), "--quiet"])
+    for total in ("600", "900"):
+        RECIPES[name].main(["--resume", str(folder), "--total-timesteps", total, "--quiet"])
+    RECIPES[name].main(["--resume", str(folder), "--total-timesteps", "900", "--quiet"])
+    about = json.loads((folder / "config.json").read_text())["about"]
+    first, *later = about["command"].split(" && ")
+    assert first == f"{python} {SHORT} --total-timesteps 300 --output {folder}"
+    assert later == [f"{python} --resume {folder} --total-timesteps {total} --quiet" for total in (600, 900)]
+    assert about["command"] in (folder / "card.md").read_text()
+    folder.rename("kept")
+    for command in (first, *later):
+        RECIPES[name].main(command.removeprefix(python).split())
+    assert_the_same_run(folder, Path("kept"))
+
+
+def interrupt(_self: Any) -> dict[str, float]:
+    raise KeyboardInterrupt
+
+
+def break_off(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+    """Press Ctrl-C in the next rollout of a run."""
+    with monkeypatch.context() as patched:
+        patched.setattr(RECIPES[name].RECIPE.make, "train_rollout", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train(name, folder, **options)
+
+
+def test_a_run_is_made_longer_when_it_is_finished(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its schedules moved would be in no command. A longer run that is not finished has no card."""
+    folder = tmp_path / "run"
+    break_off(name, folder, monkeypatch)
+    said = r"can be raised to 2000 once the run is finished: it has no card\.md yet; first go on with it as it is"
+    with pytest.raises(ValueError, match=said):
+        train(name, folder, total_timesteps=2000)
+    train(name, folder)
+    assert (folder / "card.md").exists()
+    break_off(name, folder, monkeypatch, total_timesteps=2000)
+    assert not (folder / "card.md").exists()
+
+
+def test_a_card_names_all_versions_that_trained(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_off(name, tmp_path / "run", monkeypatch)
+    begun = json.loads((tmp_path / "run" / "config.json").read_text())["about"]
+    later = {**begun, "commit": "abc", "time": "later", "command": "another"}
+    monkeypatch.setattr(run, "provenance", lambda *_: later)
+    train(name, tmp_path / "run")
+    commit = f"{begun['commit']}, then abc"
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["about"] == {**begun, "commit": commit}
+    assert f"| commit | `{commit}` |" in (tmp_path / "run" / "card.md").read_text()
+    monkeypatch.setattr(run, "provenance", lambda *_: {**later, "commit": "abd"})
+    train(name, tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["about"]["commit"] == commit, "nothing was left to train"
+
+
 def test_a_run_can_not_be_made_shorter(finished: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = copy_of(finished("ppo"), tmp_path)
     with pytest.raises(SystemExit):

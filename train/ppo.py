@@ -76,8 +76,19 @@ class Config(CommonConfig):
         super().__post_init__()
         if self.reference not in REFERENCES:
             raise ValueError(f"--reference is one of {', '.join(REFERENCES)}, not {self.reference}")
+        if self.reference == "refreshed" and not self.kl_coef:
+            raise ValueError("--reference refreshed holds the policy to nothing with --kl-coef 0; give --reference none")
+        if self.batch_size > (most := self.n_envs * self.n_steps * self.played.players):
+            raise ValueError(
+                f"--batch-size {self.batch_size} is more than a rollout of --n-envs {self.n_envs} * --n-steps {self.n_steps} * "
+                f"{self.played.players} players, {most}"
+            )
         if self.game.id != ID:
             raise ValueError(f"{self.variant} is no variant of Get Bit!, for which this recipe is; train.selfplay learns both")
+
+    def unused(self) -> dict[str, str]:
+        """See `CommonConfig`."""
+        return dict.fromkeys(("kl_coef", "reference_period"), "--reference is none") if self.reference == "none" else {}
 
 
 # --- the policy --------------------------------------------------------------------------------------------------------------

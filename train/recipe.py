@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, get_type_hints
@@ -44,6 +44,26 @@ def check_options(options: Any) -> None:
         object.__setattr__(options, entry.name, value)
 
 
+def check_used(options: Any, given: Collection[str] = ()) -> None:
+    """Refuse options that would be ignored.
+
+    Args:
+        options: a dataclass of options, whose `unused` names those that have no effect beside the others, and says why.
+        given: options that were typed. Typed ones are refused whatever their value, others unless they have their default.
+
+    Raises:
+        ValueError: one would be ignored.
+    """
+    unused: Mapping[str, str] = options.unused()
+    for entry in dataclasses.fields(options):
+        if entry.name not in unused:
+            continue
+        value, default = getattr(options, entry.name), entry.default_factory()  # type: ignore[operator]  # `option` gives every field one
+        if entry.name in given or value != default:
+            shown = " ".join(map(str, value)) if isinstance(value, list) else value
+            raise ValueError(f"{flag(entry.name)} {shown!s:.80} would be ignored: {unused[entry.name]}; leave it out")
+
+
 @dataclass(frozen=True)
 class CommonConfig:
     """The options of every recipe."""
@@ -70,7 +90,6 @@ class CommonConfig:
     eval_starts: int = option(480, "starts of an evaluation, each in every rotation of the seats", least=4, most=10**7)
     save_freq: int = option(16, "rollouts between checkpoints", least=1)
     seed: int = option(0, "of everything", least=0, most=2**32 - 1)
-    threads: int = option(1, "torch threads; equal runs on one only", least=1, most=1024)
 
     def __post_init__(self) -> None:
         """Check every option, and fill in what depends on the game.
@@ -79,10 +98,15 @@ class CommonConfig:
             ValueError: with what is wrong.
         """
         check_options(self)
+        check_used(self)
         reward = next(iter(self.game.rewards)) if self.reward is None else choice(self.game.rewards, "--reward", self.reward)
         object.__setattr__(self, "reward", str(reward))
         self._set_agents("eval_opponents")
         _ = self.observed
+
+    def unused(self) -> dict[str, str]:
+        """The options that have no effect beside the others, and why; see `check_used`."""
+        return {}
 
     def _set_agents(self, name: str) -> None:
         """Fill in the game's opponents where none are named; refuse agents that can't play the game."""
@@ -223,6 +247,7 @@ class Recipe:
         judged_by: which policy that is, for the card.
         go_on: trains to the end in place of `train.run`, for algorithms that play no games themselves: called with the run's file,
             its folder, and whether there is no progress bar. It writes what else the folder holds.
+        last: the file of the folder that is written last. A run that has it is finished.
         leaves: what the folder holds at the end, for the last line of the command.
         examples: arguments that run, and what each is for; by default those of `train.run`.
     """
@@ -233,6 +258,7 @@ class Recipe:
     keeps_best: bool
     judged_by: str
     go_on: Callable[[Any, Path, bool], None] | None = None
+    last: str = "card.md"
     leaves: str = "policy, card.md, learning.png, metrics.csv, tensorboard/"
     examples: Mapping[str, str] | None = None
 

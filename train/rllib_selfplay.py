@@ -65,11 +65,15 @@ class Config(CommonConfig):
             raise ValueError(f"--policies is {SHARED} or {SEPARATE}, not {self.policies!r:.80}")
         if self.gpus and not self.learners:
             raise ValueError("--gpus are of learners: give --learners 1 or more as well")
+        if self.batch_size > self.rollout:
+            raise ValueError(
+                f"--batch-size {self.batch_size} is more than the {self.rollout} steps of a rollout that a learner gets"
+            )
 
     @property
     def rollout(self) -> int:
-        """Steps of all games together."""
-        return self.n_envs * self.n_steps * max(self.env_runners, 1)
+        """Steps of all games together, of each learner."""
+        return max(1, self.n_envs * self.n_steps * max(self.env_runners, 1) // max(self.learners, 1))
 
 
 def policy_of(policies: str, agent: str) -> str:
@@ -97,8 +101,8 @@ def algorithm_config(config: Config) -> PPOConfig:
         .fault_tolerance(restart_failed_env_runners=True)
         .learners(num_learners=config.learners, num_gpus_per_learner=config.gpus)
         .training(
-            train_batch_size_per_learner=max(1, config.rollout // max(config.learners, 1)),
-            minibatch_size=min(config.batch_size, config.rollout),
+            train_batch_size_per_learner=config.rollout,
+            minibatch_size=config.batch_size,
             num_epochs=config.n_epochs,
             lr=[[0, config.learning_rate], [end, config.learning_rate_end]],
             entropy_coeff=[[0, config.ent_coef], [end, config.ent_coef_end]],

@@ -42,7 +42,7 @@ from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
 
 from .card import play_against, write_card
 from .checkpoints import Progress, load_checkpoint, save_checkpoint
-from .recipe import Algorithm, DivergedError, Recipe, flag
+from .recipe import Algorithm, DivergedError, Recipe, check_used, flag
 from .records import Records
 from .run_file import RunFile, agents_named, read_config
 
@@ -59,7 +59,8 @@ def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) ->
     Args:
         recipe: how.
         options: every option of the recipe.
-        folder: of the run; it is made if need be. A run that it holds has the same options, or fewer `total_timesteps`.
+        folder: of the run; it is made if need be. A run that it holds has the same options, or is finished and has fewer
+            `total_timesteps`.
         quiet: no progress bar.
 
     Returns:
@@ -77,32 +78,51 @@ def train(recipe: Recipe, options: Any, folder: Path, *, quiet: bool = False) ->
             config = read_config(recipe, folder, allowed=agents_named(dataclasses.asdict(options)))
             if dataclasses.replace(config.options, total_timesteps=options.total_timesteps) != options:
                 raise ValueError(f"{folder} holds a run with other options")
-            extend(config, options.total_timesteps, folder)
+            extend(recipe, config, options.total_timesteps, folder)
         else:
             config = begin(recipe, options, folder)
         _go_on(recipe, config, folder, quiet)
     return folder
 
 
-def begin(recipe: Recipe, options: Any, folder: Path) -> RunFile:
-    """Make the folder of a new run."""
-    config = RunFile(recipe.name, options, provenance(options.game.id), secrets.token_hex(8))
+def begin(recipe: Recipe, options: Any, folder: Path, command: str = "") -> RunFile:
+    """Make the folder of a new run; `command` as in `provenance`."""
+    config = RunFile(recipe.name, options, provenance(options.game.id, command), secrets.token_hex(8))
     config.write(folder)
     return config
 
 
-def extend(config: RunFile, total_timesteps: int, folder: Path) -> None:
-    """Give a run more decisions to train on. The ends of its schedules move with them.
+def extend(recipe: Recipe, config: RunFile, total_timesteps: int, folder: Path, command: str = "") -> None:
+    """Note that a run goes on, and give it more decisions to train on. The ends of its schedules move with them.
+
+    Only a finished run gets more. How far an unfinished one had come when its schedules moved is no part of its commands, so that
+    these would not train the same agent again.
+
+    Args:
+        recipe: of the run.
+        config: of the run; it is changed.
+        total_timesteps: as many as before, or more.
+        folder: of the run.
+        command: as in `provenance`.
 
     Raises:
-        ValueError: they are fewer than before.
+        ValueError: they are fewer than before, or the run is not finished.
     """
-    before = config.options.total_timesteps
+    before, last = config.options.total_timesteps, folder / recipe.last
     if total_timesteps < before:
         raise ValueError(f"--total-timesteps of {folder} is {before}, and can only be raised, not set to {total_timesteps}")
-    if total_timesteps > before:
-        config.options = dataclasses.replace(config.options, total_timesteps=total_timesteps)
-        config.write(folder)
+    extended = total_timesteps > before
+    if extended and not last.exists():
+        raise ValueError(
+            f"--total-timesteps of {folder} is {before}, and can be raised to {total_timesteps} once the run is finished: it has "
+            f"no {recipe.last} yet; first go on with it as it is"
+        )
+    if last.exists() and not extended:
+        return
+    config.goes_on(provenance(config.options.game.id, command), extended=extended)
+    config.options = dataclasses.replace(config.options, total_timesteps=total_timesteps)
+    last.unlink(missing_ok=True)  # before the run is longer: whoever finds this file takes the run for finished
+    config.write(folder)
 
 
 def _go_on(recipe: Recipe, config: RunFile, folder: Path, quiet: bool) -> None:
@@ -235,7 +255,8 @@ def command(recipe: Recipe, parser: argparse.ArgumentParser, arguments: Sequence
         parser: from `make_parser`.
         arguments: of the command line.
     """
-    given = parser.parse_args(arguments)
+    typed = sys.argv[1:] if arguments is None else list(arguments)
+    given = parser.parse_args(typed)
     program, folder = parser.prog, given.resume or given.output
     try:
         try:
@@ -243,11 +264,16 @@ def command(recipe: Recipe, parser: argparse.ArgumentParser, arguments: Sequence
                 names = [entry.name for entry in dataclasses.fields(recipe.config)]
                 chosen = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
                 if given.resume is not None:
-                    _resume(recipe, given, chosen)
+                    _resume(recipe, given, chosen, f"{program} {shlex.join(typed)}")
+                elif given.allow_modules:
+                    raise ValueError("--allow-modules would be ignored: it is about --resume; a new run may name any agent")
                 else:
                     options = recipe.config(**{**chosen, "variant": variant_of(given).name})
-                    folder = folder or Path("runs") / f"{options.variant}-{time.strftime('%Y%m%d-%H%M%S')}"
-                    _begin(recipe, options, folder, given.quiet)
+                    check_used(options, chosen)
+                    if folder is None:
+                        folder = Path("runs") / f"{options.variant}-{time.strftime('%Y%m%d-%H%M%S')}"
+                        typed += ["--output", str(folder)]
+                    _begin(recipe, options, folder, given.quiet, f"{program} {shlex.join(typed)}")
         except KeyboardInterrupt:
             _ignore_ctrl_c()
             raise
@@ -268,14 +294,14 @@ def command(recipe: Recipe, parser: argparse.ArgumentParser, arguments: Sequence
     print(f"{folder}: {recipe.leaves}", file=sys.stderr)
 
 
-def _begin(recipe: Recipe, options: Any, folder: Path, quiet: bool) -> None:
+def _begin(recipe: Recipe, options: Any, folder: Path, quiet: bool, command: str) -> None:
     with owned(folder, "run"):
         if (folder / "config.json").exists():
             raise ValueError(f"{folder} already holds a run; go on with --resume {folder}, or choose another --output")
-        _go_on(recipe, begin(recipe, options, folder), folder, quiet)
+        _go_on(recipe, begin(recipe, options, folder, command), folder, quiet)
 
 
-def _resume(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any]) -> None:
+def _resume(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any], command: str) -> None:
     asked = {"variant", *VARIANT_OPTIONS, "output"}
     more = [name for name in (*asked, *chosen) if getattr(given, name) is not None and name != "total_timesteps"]
     if more:
@@ -285,7 +311,7 @@ def _resume(recipe: Recipe, given: argparse.Namespace, chosen: Mapping[str, Any]
     read_config(recipe, given.resume, allowed=allowed)  # before anything is written
     with owned(given.resume, "run"):
         config = read_config(recipe, given.resume, allowed=allowed)
-        extend(config, chosen.get("total_timesteps", config.options.total_timesteps), given.resume)
+        extend(recipe, config, chosen.get("total_timesteps", config.options.total_timesteps), given.resume, command)
         _go_on(recipe, config, given.resume, given.quiet)
 
 

@@ -13,6 +13,8 @@ from getbit_env.core.files import write_json
 
 from .recipe import DamagedError, Recipe
 
+THEN = ", then "
+
 
 class RunFile:
     """What `config.json` says.
@@ -26,6 +28,20 @@ class RunFile:
 
     def __init__(self, recipe: str, options: Any, about: dict[str, str], run: str) -> None:
         self.recipe, self.options, self.about, self.run = recipe, options, about, run
+
+    def goes_on(self, about: Mapping[str, str], *, extended: bool) -> None:
+        """Note where a later part of the run comes from: what differs from the part before, behind it.
+
+        Args:
+            about: of this part.
+            extended: it began with another command, so that both together make the run.
+        """
+        for name, value in about.items():
+            before = self.about.get(name, "")
+            if name == "command":
+                self.about[name] = f"{before} && {value}" if extended else before
+            elif name != "time" and value != before.rpartition(THEN)[2]:
+                self.about[name] = f"{before}{THEN}{value}"
 
     def write(self, folder: Path) -> None:
         """Write `config.json`, whole or not at all."""
@@ -75,4 +91,4 @@ def read_config(recipe: Recipe, folder: Path, *, allowed: Collection[str] | None
 def agents_named(config: Mapping[str, Any]) -> list[str]:
     """The names of agents among the options."""
     lists = [config[name] for name in ("eval_opponents", "bots") if isinstance(config.get(name), list)]
-    return [name for listed in lists for name in listed if isinstance(name, str)]
+    return [name for listed in [*lists, [config.get("imitate")]] for name in listed if isinstance(name, str)]

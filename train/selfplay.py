@@ -21,6 +21,7 @@ from stable_baselines3.common.utils import set_random_seed
 from getbit_env.core.choices import choice
 from getbit_env.network import TrainedPolicy
 from getbit_env.sb3 import MaskableRecurrentPPO, OpponentPool, PastSampling, SingleAgentVecEnv, network_of
+from getbit_env.sb3.callbacks import Groups
 from getbit_env.single_agent.batch import SingleAgentBatch
 
 from . import run
@@ -47,6 +48,7 @@ class Config(CommonConfig):
     sampling: str = option("uniform", "which past selves: latest, uniform, or prioritised (those that it does not beat yet)")
     pool_size: int = option(30, "past selves kept; older ones are thinned out", least=1, most=10**6)
     snapshot_freq: int = option(8, "rollouts between past selves", least=1)
+    threads: int = option(1, "torch threads; equal runs on one only", least=1, most=1024)
 
     def __post_init__(self) -> None:
         """Check every option.
@@ -57,11 +59,14 @@ class Config(CommonConfig):
         super().__post_init__()
         choice(PastSampling, "--sampling", self.sampling)
         choice(Policy, "--policy", self.policy)
-        if self.latest_share + self.bot_share > 1:
-            raise ValueError("--latest-share and --bot-share are shares that add up to 1 at most")
         if self.bot_share > 0 and self.bots == []:
             raise ValueError("--bot-share is over 0, but there are no --bots")
-        if self.bots != []:
+        if self.bot_share > 0 and not self.groups.bots:
+            raise ValueError(
+                f"--bot-share {self.bot_share:g} of --opponent-groups {self.opponent_groups} is less than half a group, so that no "
+                f"--bots would play; give a --bot-share of 0, or more of either"
+            )
+        if self.groups.bots:
             self._set_agents("bots")
         for name in self.bots or []:
             OpponentPool.check_bot_name(name)
@@ -71,6 +76,30 @@ class Config(CommonConfig):
             raise ValueError(
                 f"--batch-size {self.batch_size} is more than a rollout of --n-envs {self.n_envs} * --n-steps {self.n_steps}"
             )
+
+    @property
+    def groups(self) -> Groups:
+        """How many groups of opponents are of which kind.
+
+        Raises:
+            ValueError: the shares are more than the whole.
+        """
+        if self.latest_share + self.bot_share > 1:
+            raise ValueError("--latest-share and --bot-share are shares that add up to 1 at most")
+        return Groups.of(self.opponent_groups, self.latest_share, self.bot_share)
+
+    def unused(self) -> dict[str, str]:
+        """See `CommonConfig`."""
+        names: dict[str, str] = {}
+        if self.policy == Policy.MLP:
+            names["lstm_hidden_size"] = f"--policy {Policy.MLP} has no LSTM, {Policy.LSTM} has one"
+        groups = self.groups
+        if not groups.bots and self.bots:
+            names["bots"] = "--bot-share is 0"
+        if not groups.past:
+            shares = f"--latest-share {self.latest_share:g} and --bot-share {self.bot_share:g} leave none"
+            names |= dict.fromkeys(("sampling", "pool_size", "snapshot_freq"), f"no group is of past selves, since {shares}")
+        return names
 
 
 class SelfPlay:

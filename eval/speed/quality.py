@@ -71,7 +71,9 @@ def command(way: Way, variant: str, timesteps: int, seed: int, threads: int, fol
     called = [sys.executable, "-m", way.module, "--variant", variant, "--total-timesteps", str(timesteps), *way.options]
     if way.saves:
         called += [way.saves, str(max(1, -(-timesteps // 3)))]
-    return [*called, "--seed", str(seed), "--threads", str(threads), "--output", str(folder), "--quiet"]
+    if way.policy != TABLE_FILE:  # nothing that a table learns is random
+        called += ["--seed", str(seed)]
+    return [*called, "--threads", str(threads), "--output", str(folder), "--quiet"]
 
 
 def run(called: Sequence[str], threads: int, seconds: float | None = None) -> float:

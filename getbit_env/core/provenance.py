@@ -14,10 +14,15 @@ from pathlib import Path
 PACKAGES = ("numpy", "numba", "pettingzoo", "gymnasium", "torch", "stable-baselines3", "sb3-contrib")
 
 
-def provenance(env: str = "") -> dict[str, str]:
-    """Command, commit (with `+changes` if files differ from it), environment id, versions, machine and time."""
+def provenance(env: str = "", command: str = "") -> dict[str, str]:
+    """Command, commit (with `+changes` if files differ from it), environment id, versions, machine and time.
+
+    Args:
+        env: id of the environment.
+        command: as it is to be shown; by default the one of this process.
+    """
     about = {
-        "command": _command(),
+        "command": command or _command(),
         "commit": _commit(),
         "env": env,
         "getbit-env": _version("getbit-env"),

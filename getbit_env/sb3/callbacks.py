@@ -71,6 +71,21 @@ class _GameResult(NamedTuple):
     length: int  # decisions of the learner
 
 
+class Groups(NamedTuple):
+    """How many groups of opponents are of which kind."""
+
+    latest: int
+    past: int
+    bots: int
+
+    @classmethod
+    def of(cls, opponent_groups: int, latest_share: float, bot_share: float) -> Groups:
+        """Round the shares; where bots leave room, a group at least is the learner as it is."""
+        bots = round(opponent_groups * bot_share)
+        latest = min(max(round(opponent_groups * latest_share), 1), opponent_groups - bots)
+        return cls(latest, opponent_groups - bots - latest, bots)
+
+
 class OpponentPool(BaseCallback):
     """Seats opponents around the learner for every rollout: itself as it is now, past selves, and bots. Takes the snapshots.
 
@@ -97,8 +112,7 @@ class OpponentPool(BaseCallback):
     seed: int
     pool_size: int
     snapshot_freq: int
-    bot_groups: int
-    latest_groups: int
+    groups: Groups
     rollouts: int
     model: Any  # SB3 types it as the base of all algorithms
 
@@ -142,8 +156,7 @@ class OpponentPool(BaseCallback):
             _check_count(option, value)
         self.folder, self.opponent_groups, self.seed = Path(folder), opponent_groups, seed
         self.pool_size, self.snapshot_freq = pool_size, snapshot_freq
-        self.bot_groups = round(opponent_groups * bot_share)
-        self.latest_groups = min(max(round(opponent_groups * latest_share), 1), opponent_groups - self.bot_groups)
+        self.groups = Groups.of(opponent_groups, latest_share, bot_share)
         self._bots = None if bots is None else loaded(bots)
         self.past: list[Past] = []
         self.rollouts = 0
@@ -159,13 +172,13 @@ class OpponentPool(BaseCallback):
         if self.rollouts % self.snapshot_freq == 0:
             self._take_snapshot()
         rng = np.random.default_rng([self.seed, self.rollouts])
-        chosen: list[tuple[str, Agent]] = [(LATEST, network_of(self.model, LATEST))] * self.latest_groups
-        while len(chosen) < self.opponent_groups - self.bot_groups:
+        chosen: list[tuple[str, Agent]] = [(LATEST, network_of(self.model, LATEST))] * self.groups.latest
+        for _ in range(self.groups.past):
             past = self._sample(self.past, rng)
             past.agent = past.agent or load_network(self._file(past.name), past.name)
             chosen.append((past.name, past.agent))
         bots = list((self._bots or {}).items())
-        chosen += [bots[int(rng.integers(len(bots)))] for _ in range(self.bot_groups)]
+        chosen += [bots[int(rng.integers(len(bots)))] for _ in range(self.groups.bots)]
         numbers = self.model.env.env_method("set_opponent_groups", [agent for _, agent in chosen], indices=[0])[0]
         rollout = self._cohorts.begin()
         self._sits = {number: sits for number, sits in self._sits.items() if sits[0] in self._cohorts.awaited}
@@ -209,7 +222,7 @@ class OpponentPool(BaseCallback):
         """Refuse bots that can't play the learner's game, before training begins."""
         variant = network_of(self.model).variant
         if self._bots is None:
-            self._bots = loaded(game_of(variant).default_opponents) if self.bot_groups else {}
+            self._bots = loaded(game_of(variant).default_opponents) if self.groups.bots else {}
         for name in self._bots:
             self.check_bot_name(name)
         check_agents(self._bots, variant)

@@ -1,7 +1,9 @@
 """CFR+ in every position: regret matching on the exact values of all actions, and an average that weighs later policies more.
 
 Each position is a game of its own whose outcomes are the values of the positions that follow, so regrets need no weights by reach.
-With two players the average comes to an equilibrium (Tammelin, arXiv 1407.5042). With more it need not, and here it does not.
+The roles take turns: each regrets what it did not do against the newest policies of the others. All at once, they chase each other
+through the rounds, and need several times the iterations. With two players the average comes to an equilibrium (Tammelin, arXiv
+1407.5042). With more it need not.
 """
 
 from __future__ import annotations
@@ -35,17 +37,24 @@ class CFRPlus(Learner):
 
     def learn(self, iteration: int, rng: np.random.Generator) -> dict[str, float]:
         """See `Learner`."""
-        graph = self.graph
-        regrets = np.maximum(self.regrets.read(), 0) * graph.legal
-        policy = matched(regrets, graph.uniform_policy())
-        values, action_values = graph.go_back(policy)
-        met = self.met(policy)
-        self.regrets.write(np.maximum(regrets + (action_values - values[:-1, :, None]) * graph.legal, 0), met, rng)
-        average = softmax(self.average.read(), graph.legal)
+        graph, legal = self.graph, self.graph.legal
+        uniform = graph.uniform_policy()
+        policy = matched(self._regrets(), uniform)
+        for role in range(legal.shape[1]):
+            values, action_values = graph.go_back(policy)
+            regrets = self._regrets()
+            regrets[:, role] += (action_values[:, role] - values[:-1, role, None]) * legal[:, role]
+            self.regrets.write(np.maximum(regrets, 0), self.met(policy), rng)
+            policy = matched(self._regrets(), uniform)
+        average = softmax(self.average.read(), legal)
         power = self.options.power
         average += (power + 1) / (power + iteration) * (policy - average)
-        self.average.write(np.log(np.maximum(average, 1e-12)), met, rng)
+        self.average.write(np.log(np.maximum(average, 1e-12)), self.met(policy), rng)
         return {}
+
+    def _regrets(self) -> Numbers:
+        """What is regretted of legal actions, `[N, P, A]`; a network can say less than nothing."""
+        return np.maximum(self.regrets.read(), 0) * self.graph.legal
 
 
 def matched(regrets: Numbers, otherwise: Numbers) -> Numbers:

@@ -16,11 +16,11 @@ import numpy as np
 from .. import run
 from ..recipe import option
 from .stores import centred, softmax
-from .study import Config, Learner, recipe_of
+from .study import GentleConfig, Learner, recipe_of
 
 
 @dataclass(frozen=True)
-class MirrorDescentConfig(Config):
+class MirrorDescentConfig(GentleConfig):
     """Every option of a run."""
 
     step: float = option(2.0, "how far an iteration goes, at the start", over=0, most=1e9)

@@ -15,11 +15,11 @@ import numpy as np
 from .. import run
 from ..recipe import option
 from .stores import centred, softmax
-from .study import Config, Learner, recipe_of
+from .study import GentleConfig, Learner, recipe_of
 
 
 @dataclass(frozen=True)
-class PolicyGradientConfig(Config):
+class PolicyGradientConfig(GentleConfig):
     """Every option of a run."""
 
     step: float = option(4.0, "how far an iteration goes along the gradient, at the start", over=0, most=1e9)

@@ -41,12 +41,12 @@ from getbit_env.get_bit import ID
 from getbit_env.network import LARGEST_WEIGHT, POLICY_FILE, save_network
 
 from ..checkpoints import load_checkpoint, save_checkpoint
-from ..recipe import DamagedError, DivergedError, Recipe, check_options, option
+from ..recipe import DamagedError, DivergedError, Recipe, check_options, check_used, option
 from ..run_file import RunFile
 from .optimizer import MuonAndAdam
 from .stores import Network, Numbers, Rows, Store, Table, see_rows, softmax
 
-TABLE_FILE, CURVE = "policy.npz", "curve.csv"
+TABLE_FILE, CURVE, PICTURE = "policy.npz", "curve.csv", "curve.png"
 COUNTED = "iterations"
 EXAMPLES = {
     "--variant 3p-1r-4c-1l --total-timesteps 300": "a small game, in seconds",
@@ -54,6 +54,7 @@ EXAMPLES = {
     "--players 4 --net-arch 256 256 --output runs/network": "a network",
     "--resume runs/table": "go on after Ctrl-C, or a crash",
 }
+OF_NETWORKS = ("learning_rate", "learning_rate_end", "muon_rate", "muon_rate_end", "n_batches", "batch_size", "seed")
 LEAST_DRAWN = 1e-9  # a gain of nothing has no place on a logarithmic scale
 
 
@@ -81,6 +82,7 @@ class Config:
             ValueError: with what is wrong.
         """
         check_options(self)
+        check_used(self)
         variant = find_variant(self.variant)
         if self.game.id != ID or variant.memory:
             raise ValueError(
@@ -92,10 +94,27 @@ class Config:
         """The game that it is a variant of."""
         return game_of(find_variant(self.variant))
 
+    def unused(self) -> dict[str, str]:
+        """The options that have no effect beside the others, and why; see `check_used`."""
+        return {} if self.net_arch else dict.fromkeys(OF_NETWORKS, "it is about networks, and without --net-arch a table learns")
+
     def at(self, iteration: int, name: str) -> float:
-        """The value that an option with a schedule has in an iteration: geometric from `name` to `name_end`."""
+        """The value that an option with a schedule has in an iteration."""
+        return self.between(name, iteration / self.total_timesteps)
+
+    def between(self, name: str, part: float) -> float:
+        """A value between those of `name` (part 0) and `name_end` (part 1 and more), geometrically."""
         start, end = getattr(self, name), getattr(self, f"{name}_end")
-        return float(start * (end / start) ** min(iteration / self.total_timesteps, 1.0))
+        return float(start * (end / start) ** min(part, 1.0))
+
+
+@dataclass(frozen=True)
+class GentleConfig(Config):
+    """Lower rates, for a network that takes small steps from what it says itself: at high ones its noise is larger than they are."""
+
+    learning_rate: float = option(1e-3, "network: of Adam, for biases and the last layer, at the start", over=0, most=1e30)
+    muon_rate: float = option(0.02, "network: learning rate of Muon, for weights between layers, at the start", over=0, most=1e30)
+    muon_rate_end: float = option(0.001, "network: and at the end, geometric in between", over=0, most=1e30)
 
 
 class Learner(ABC):
@@ -191,8 +210,8 @@ def recipe_of(name: str, config: type[Any], make: Callable[[Any, GameGraph], Lea
         make: the algorithm, called with the options and the graph of the game.
         judged_by: which policy is judged and saved.
     """
-    leaves = f"{TABLE_FILE} or {POLICY_FILE}, {CURVE}, curve.png"
-    return Recipe(name, config, None, False, judged_by, partial(go_on, make), leaves, EXAMPLES)
+    leaves = f"{TABLE_FILE} or {POLICY_FILE}, {CURVE}, {PICTURE}"
+    return Recipe(name, config, None, False, judged_by, partial(go_on, make), PICTURE, leaves, EXAMPLES)
 
 
 def go_on(make: Callable[[Any, GameGraph], Learner], run: RunFile, folder: Path, quiet: bool) -> None:
@@ -219,7 +238,7 @@ def go_on(make: Callable[[Any, GameGraph], Learner], run: RunFile, folder: Path,
                 progress.leg += 1
                 progress.seconds = time.perf_counter() - since
                 save_checkpoint(folder, run.run, progress, learner)
-    draw_curves({folder.resolve().name: folder}, folder / "curve.png")
+    draw_curves({folder.resolve().name: folder}, folder / PICTURE)
 
 
 def _judge(learner: Learner, told: Mapping[str, float], curve: CsvRecord, folder: Path, since: float) -> float:
