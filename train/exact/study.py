@@ -110,7 +110,7 @@ class Config:
 
 @dataclass(frozen=True)
 class GentleConfig(Config):
-    """Lower rates, for a network that takes small steps from what it says itself: at high ones its noise is larger than they are."""
+    """Lower rates, for a network that takes small steps from what it says itself: at high ones its noise is larger."""
 
     learning_rate: float = option(1e-3, "network: of Adam, for biases and the last layer, at the start", over=0, most=1e30)
     muon_rate: float = option(0.02, "network: learning rate of Muon, for weights between layers, at the start", over=0, most=1e30)
