@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.core.compiled import inlined, lean_kernel
-from getbit_env.network import Activation, Layers
+from getbit_env.network import Activation, Layers, NetworkAgent
 
 _HALF, _ONE, _TWO, _MOST = (np.float32(number) for number in (0.5, 1, 2, 9))
 # Lambert's continued fraction of tanh, up to its seventh denominator
@@ -30,37 +30,45 @@ class _Weights(NamedTuple):
 
 
 class CompiledNetwork:
-    """The layers of a `getbit_env.network.NetworkAgent`.
+    """The probabilities and values of a `getbit_env.network.NetworkAgent`, up to rounding; several threads can ask at a time."""
 
-    Its numbers are those of the agent up to rounding, about 1e-6 of a score. It can be called by several threads.
-    """
-
-    def __init__(self, layers: Layers, activation: Activation) -> None:
-        """Take the layers, `[(weight [out, in], bias [out]), ...]`, and what stands between them."""
-        self._weights = _Weights(
-            np.array([layers[0][0].shape[1], *(len(bias) for _, bias in layers)], np.int64),
-            np.concatenate([weight.T.ravel() for weight, _ in layers]),
-            np.concatenate([bias for _, bias in layers]),
-            int(activation == Activation.RELU),
-        )
-
-    def outputs(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What the last layer says: `[B, D]` -> `[B, out]`."""
-        sizes = self._weights.sizes
-        found = np.empty((len(observation), int(sizes[-1])), np.float32)
-        _forward(self._weights, observation, np.empty((2, int(sizes[1:].max())), np.float32), found)
-        return found
+    def __init__(self, agent: NetworkAgent) -> None:
+        """Compile the layers of an agent, and those of its values if it has them."""
+        self._policy = _weights(agent.layers, agent.activation)
+        self._values = _weights(agent.value_layers, agent.activation) if agent.value_layers else None
 
     def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
-        """The softmax of the outputs over the legal actions, at least one a row: `[B, D]` and `[B, A]` -> `[B, A]`."""
+        """See `NetworkAgent`: `[B, D]` and `[B, A]` -> `[B, A]`. Each row has a legal action."""
         found = np.empty(action_mask.shape)
-        _softmax(self.outputs(observation), action_mask, found)
+        _softmax(_outputs(self._policy, observation), action_mask, found)
         return found
+
+    def values(self, observation: NDArray[np.float32], _action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        """See `NetworkAgent`: `[B, D]` -> `[B]`. The agent has values."""
+        assert self._values is not None
+        return _outputs(self._values, observation)[:, 0].astype(np.float64)
+
+
+def _weights(layers: Layers, activation: Activation) -> _Weights:
+    """Layers, `[(weight [out, in], bias [out]), ...]`, as the kernel takes them."""
+    return _Weights(
+        np.array([layers[0][0].shape[1], *(len(bias) for _, bias in layers)], np.int64),
+        np.concatenate([weight.T.ravel() for weight, _ in layers]),
+        np.concatenate([bias for _, bias in layers]),
+        int(activation == Activation.RELU),
+    )
+
+
+def _outputs(network: _Weights, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What the last layer says: `[B, D]` -> `[B, out]`."""
+    found = np.empty((len(observation), int(network.sizes[-1])), np.float32)
+    _forward(network, observation, np.empty((2, int(network.sizes[1:].max())), np.float32), found)
+    return found
 
 
 @inlined
 def _tanh(x: np.float32) -> np.float32:
-    """Half of the argument by the continued fraction, then the formula of the double; without a branch, so that it makes vectors."""
+    """Half of the argument by the continued fraction, then the formula of the double: no branch, so that it makes vectors."""
     half = min(max(x, -_MOST), _MOST) * _HALF
     square = half * half
     above = half * (_A0 + square * (_A1 + square * (_A2 + square)))
@@ -70,10 +78,8 @@ def _tanh(x: np.float32) -> np.float32:
 
 
 @lean_kernel
-def _forward(
-    network: _Weights, observation: NDArray[np.float32], scratch: NDArray[np.float32], found: NDArray[np.float32]
-) -> None:
-    """See `CompiledNetwork.outputs`."""
+def _forward(network: _Weights, observation: NDArray[np.float32], scratch: NDArray[np.float32], found: NDArray[np.float32]) -> None:
+    """See `_outputs`."""
     layers = network.sizes.shape[0] - 1
     for b in range(observation.shape[0]):
         x = observation[b]
@@ -103,7 +109,7 @@ def _forward(
 
 @lean_kernel
 def _softmax(scores: NDArray[np.float32], action_mask: NDArray[np.int8], found: NDArray[np.float64]) -> None:
-    """See `CompiledNetwork.probabilities`."""
+    """The softmax of scores, `[B, A]`, over the legal actions."""
     for b in range(scores.shape[0]):
         top, total = -np.inf, 0.0
         for a in range(scores.shape[1]):

@@ -23,7 +23,7 @@ from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.choices import choice, finite, whole_number
 from getbit_env.core.layouts import Show
 from getbit_env.core.scripted_bot import DrawingBot
-from getbit_env.exact.endgames import Endgames, ending_of, endgames_path
+from getbit_env.exact.endgames import Endgames, endgames_path, ending_of
 from getbit_env.exact.endgames import endgames as solved_endgames
 from getbit_env.get_bit.bots import tree
 from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record, observe
@@ -43,7 +43,6 @@ class Leaves(StrEnum):
     """What a new position is worth."""
 
     PLAYOUTS = "playouts"  # what a random playout wins
-    ROLLOUTS = "rollouts"  # what is won where all go on by the prior's policy
     VALUES = "values"  # what the prior expects
 
 
@@ -85,10 +84,8 @@ class _TreeSearch(DrawingBot):
         self.leaves, self.endgames, self.exploration, self.threads = leaves, endgames, exploration, threads
         self._solved: tuple[Variant, Endgames | None, tree.KnownValues] | None = None
         self._spaces: list[_Space] = []
-        if prior is not None:
-            self._policy_of = _rowwise(prior, "probabilities")
-        if leaves == Leaves.VALUES:
-            self._values_of = _rowwise(prior, "values")
+        # What a network says of a row must not depend on the rows beside it.
+        self._asked: Any = CompiledNetwork(prior) if type(prior) is NetworkAgent else _ByRows(prior)
 
     def check_layout(self, layout: Layout) -> None:
         """See `getbit_env.core.agent.Agent`.
@@ -174,76 +171,57 @@ class _TreeSearch(DrawingBot):
             times = min(at_once, steps - done)
             tree.grow(rules, view, count, times, self.exploration, plays_out, not asks, known, trees, walks)
             if asks:
-                policy = self._ask(space)
-                if self.leaves == Leaves.ROLLOUTS:
-                    self._roll_out(policy, space)
+                self._ask(space)
                 tree.go_back(count, trees, walks)
             if deadline and time.perf_counter() >= deadline:
                 break
         policy: NDArray[np.float64] = trees.policy[:count] / np.maximum(trees.policy[:count].sum(axis=2, keepdims=True), 1e-300)
         return policy
 
-    def _ask(self, space: _Space) -> NDArray[np.float64]:
-        """Ask the prior about the new nodes: what it does there, `[F, P, A]` by player."""
-        walks, players, each = space.walks, self._layout.variant.players, self._view.robots_per_player
-        policy, rows, masks, live = self._asked(space)
-        fresh = len(policy)
-        if fresh == 0:
-            return policy
-        tree.write_priors(each, self.prior_weight, policy, space.trees, walks)
-        if self.leaves == Leaves.VALUES:
-            shares = np.zeros(len(rows))
-            # Payoffs are 1 for the win and -1 / (players - 1) for every other player.
-            shares[live] = np.maximum((self._values_of(rows[live], masks[live]) * (players - 1) + 1) / players, 0)
-            values = shares.reshape(fresh, players)
-            values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-9)
-            tree.write_values(each, values, space.trees, walks)
-        return policy
-
-    def _asked(self, space: _Space) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.int8], NDArray[np.int64]]:
-        """What the prior does in the new nodes, `[F, P, A]`; and what it was asked: observations, masks, and which of these rows."""
-        walks, players, seen, mask = space.walks, self._layout.variant.players, space.observation, space.mask
+    def _ask(self, space: _Space) -> None:
+        """Ask the prior about the new nodes."""
+        walks, players = space.walks, self._layout.variant.players
         fresh = int(walks.fresh[0])
+        if fresh == 0:
+            return
+        each, seen, mask = self._view.robots_per_player, space.observation, space.mask
         last_line = self._layout.variant.last_line
         observe(self._plain.view, last_line, walks.fresh_games, space.record, space.show, space.sight, seen, mask, 0, fresh)
         rows, masks = seen[:fresh].reshape(fresh * players, -1), mask[:fresh].reshape(fresh * players, -1)
         live = np.flatnonzero(rows.any(axis=1))
         policy = np.zeros(masks.shape)
-        policy[live] = self._policy_of(rows[live], masks[live])
-        return policy.reshape(fresh, players, -1), rows, masks, live
-
-    def _roll_out(self, policy: NDArray[np.float64], space: _Space) -> None:
-        """All play by the prior's policy from the new nodes on, where it is `policy`; what is won is what they are worth."""
-        assert self._solved is not None
-        rules, known, turn = self._layout.variant.rules, self._solved[2], 0
-        while len(policy):
-            tree.roll_on(rules, self._view, policy, turn, known, space.trees, space.walks)
-            policy, turn = self._asked(space)[0], turn + 1
-
-
-Function = Callable[[NDArray[np.float32], NDArray[np.int8]], NDArray[np.float64]]
+        policy[live] = self._asked.probabilities(rows[live], masks[live])
+        tree.write_priors(each, self.prior_weight, policy.reshape(fresh, players, -1), space.trees, walks)
+        if self.leaves == Leaves.VALUES:
+            shares = np.zeros(len(rows))
+            # Payoffs are 1 for the win and -1 / (players - 1) for every other player.
+            shares[live] = np.maximum((self._asked.values(rows[live], masks[live]) * (players - 1) + 1) / players, 0)
+            values = shares.reshape(fresh, players)
+            values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-9)
+            tree.write_values(each, values, space.trees, walks)
 
 
-def _rowwise(prior: Any, what: str) -> Function:
-    """A function of an agent, so that what it says of a row depends on nothing else.
+class _ByRows:
+    """An agent that is asked about `ROWS` rows at a time, the last ones filled up.
 
-    A feed-forward network is compiled. Others round by the size of a batch, and by the place of a row in a large one, and a search
-    can make another play of that. So they are asked about `ROWS` rows at a time, the last ones filled up.
+    Networks round by the size of a batch, and by the place of a row in a large one. A search can make another play of that.
     """
-    if type(prior) is NetworkAgent and what == "probabilities":
-        return CompiledNetwork(prior.layers, prior.activation).probabilities
-    if type(prior) is NetworkAgent:
-        network = CompiledNetwork(prior.value_layers, prior.activation)
-        return lambda observation, _mask: network.outputs(observation)[:, 0].astype(np.float64)
 
-    def ask(observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
-        rows, function = len(observation), getattr(prior, what)
+    def __init__(self, agent: Any) -> None:
+        self.agent = agent
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        return self._ask(self.agent.probabilities, observation, action_mask)
+
+    def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        return self._ask(self.agent.values, observation, action_mask)
+
+    def _ask(self, function: Any, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        rows = len(observation)
         filled = np.resize(np.arange(rows), -(-rows // ROWS) * ROWS)
         parts = [function(observation[part], action_mask[part]) for part in filled.reshape(-1, ROWS)]
         said: NDArray[np.float64] = np.concatenate(parts)[:rows]
         return said
-
-    return ask
 
 
 class TreeSearch(PerfectRecall):
@@ -274,8 +252,7 @@ class TreeSearch(PerfectRecall):
             milliseconds: after which a decision is made; 0: when all simulations are done. A batch has so many for each position.
             prior: an agent with `probabilities`, or its name: every node begins with its policy.
             prior_weight: the regret of not playing the prior with which a node begins.
-            leaves: what a new position is worth: `playouts`; `rollouts`, which are playouts by the prior's policy; or `values`, those
-                of the prior.
+            leaves: what a new position is worth: `playouts`, or `values`, those of the prior.
             endgames: positions with at most so many limbs in the line end a simulation with the value of an equilibrium, which is
                 played there. They are solved when a game begins, and kept in the cache folder; 0: none.
             exploration: part of the actions of simulations that is drawn uniformly.
@@ -298,8 +275,6 @@ class TreeSearch(PerfectRecall):
             raise ValueError(f"prior is an agent with `probabilities`, which {name_of(loaded)} has not")
         if loaded is not None and (getattr(loaded, "options", None) or Options()) != Options():
             raise ValueError(f"prior is an agent that looks at the position alone, and {name_of(loaded)} looks at more")
-        if kind == Leaves.ROLLOUTS and loaded is None:
-            raise ValueError("leaves='rollouts' needs a prior, whose policy plays them")
         if kind == Leaves.VALUES and not callable(getattr(loaded, "values", None)):
             raise ValueError("leaves='values' needs a prior that has values, such as the folder of a run of train.ppo")
         within = _TreeSearch(simulations, milliseconds, loaded, prior_weight, kind, endgames, exploration, threads)

@@ -235,14 +235,6 @@ def _find_known(known: KnownValues, key: np.uint64) -> np.int64:
     return np.int64(-1)
 
 
-@inlined
-def _take_known(each: int, known: KnownValues, at: np.int64, games: Games, g: int, value: NDArray[np.float64]) -> None:
-    """What every player of game `g` wins, `[P]`, by the table."""
-    for p in range(value.shape[0]):
-        role = _role(each, games, g, p)
-        value[p] = 0.0 if role == OUT else float(known.values[at, role])
-
-
 # --- trees ----------------------------------------------------------------------------------------------------------------
 
 
@@ -347,17 +339,6 @@ def _positive(regret: np.float32) -> float:
 
 
 @inlined
-def _set_cards(each: int, cards: int, action: int, games: Games, g: int, p: int, played: NDArray[np.uint8]) -> None:
-    """Player `p` of game `g` plays an action."""
-    if each == 1:
-        played[p, g] = np.uint8(1) << np.uint8(action)
-    else:
-        ahead = 2 * p + int(games.place[2 * p + 1, g] < games.place[2 * p, g])
-        played[ahead, g] = np.uint8(1) << np.uint8(action // cards)
-        played[ahead ^ 1, g] = np.uint8(1) << np.uint8(action % cards)
-
-
-@inlined
 def _choose(each: int, cards: int, exploration: float, trees: Trees, walks: Walks, c: int, g: int, w: int) -> None:
     """Every player of game `g`, which is in a node of tree `c`, draws an action by its regrets."""
     games, node, depth = walks.games, walks.node[g], walks.length[w]
@@ -391,7 +372,12 @@ def _choose(each: int, cards: int, exploration: float, trees: Trees, walks: Walk
                     break
         walks.action[w, depth, role] = chosen
         walks.chance[w, depth, role] = chance
-        _set_cards(each, cards, chosen, games, g, p, walks.cards)
+        if each == 1:
+            walks.cards[p, g] = np.uint8(1) << np.uint8(chosen)
+        else:
+            ahead = 2 * p + int(games.place[2 * p + 1, g] < games.place[2 * p, g])
+            walks.cards[ahead, g] = np.uint8(1) << np.uint8(chosen // cards)
+            walks.cards[ahead ^ 1, g] = np.uint8(1) << np.uint8(chosen % cards)
     walks.length[w] += 1
 
 
@@ -476,7 +462,9 @@ def _walk(
             key = _key(each, games, g)
             at = _find_known(known, key) if ends else np.int64(-1)
             if at >= 0:
-                _take_known(each, known, at, games, g, walks.value[w])
+                for p in range(players):
+                    role = _role(each, games, g, p)
+                    walks.value[w, p] = 0.0 if role == OUT else float(known.values[at, role])
                 walks.walk[g] = -1
                 finished += 1
                 continue
@@ -611,58 +599,3 @@ def write_values(each: int, values: NDArray[np.float64], trees: Trees, walks: Wa
                 continue
             for a in range(trees.mean.shape[3]):
                 trees.mean[c, node, role, a] = values[i, p]
-
-
-@lean_kernel
-def roll_on(
-    rules: Rules, view: View, policy: NDArray[np.float64], turn: int, known: KnownValues, trees: Trees, walks: Walks
-) -> None:
-    """Play a round of the rollouts from the new nodes, by a policy; those that go on are left as the new nodes, in their games.
-
-    What a rollout draws depends on its tree and its number alone.
-
-    Args:
-        rules: of the face-up variant.
-        view: of its layout.
-        policy: `[F, P, A]` by player, whose illegal actions have no chance.
-        turn: rounds that the rollouts have lasted.
-        known: positions at which a rollout ends.
-        trees: to which the new nodes belong.
-        walks: which came to them, and where it is written what was won.
-    """
-    each, players, cards = view.robots_per_player, view.players, view.cards
-    games, outcome, count = walks.fresh_games, walks.outcome, policy.shape[0]
-    for i in range(count):
-        c, w = walks.fresh_tree[i], walks.fresh_walk[i]
-        stream = random_bits(trees.key[c], np.uint64(trees.done[c] + w % AT_A_TIME))
-        for p in range(players):
-            left = (random_bits(stream, np.uint64(turn << 8 | p)) >> np.uint64(11)) * 2.0**-53
-            chosen = -1
-            for a in range(policy.shape[2]):
-                if policy[i, p, a] > 0 and (chosen < 0 or left >= 0):
-                    chosen = a
-                    left -= policy[i, p, a]
-            for r in range(p * each, (p + 1) * each):
-                walks.cards[r, i] = 0
-            if chosen >= 0:
-                _set_cards(each, cards, chosen, games, i, p, walks.cards)
-    play_round(rules, games, walks.cards, walks.pays, np.float32(0), walks.scratch, outcome, 0, count)
-    m = 0
-    for i in range(count):
-        w = walks.fresh_walk[i]
-        if outcome.over[i]:
-            for p in range(players):
-                walks.value[w, p] = outcome.finish[p, i] == 1
-            continue
-        if known.limbs > 0 and _limbs_in_line(games, i) <= known.limbs:
-            at = _find_known(known, _key(each, games, i))
-            if at >= 0:
-                _take_known(each, known, at, games, i, walks.value[w])
-                continue
-        if i > m:
-            for r in range(games.place.shape[0]):
-                games.place[r, m], games.limbs[r, m], games.hand[r, m] = games.place[r, i], games.limbs[r, i], games.hand[r, i]
-            games.rounds[m] = games.rounds[i]
-            walks.fresh_tree[m], walks.fresh_walk[m] = walks.fresh_tree[i], w
-        m += 1
-    walks.fresh[0] = m
