@@ -52,7 +52,12 @@ class Searcher(NamedTuple):
 
 
 def searchers(
-    prior: str, playouts: Sequence[int], simulations: Sequence[int], networks: Sequence[int], endgames: int
+    prior: str,
+    playouts: Sequence[int],
+    simulations: Sequence[int],
+    networks: Sequence[int],
+    endgames: int,
+    with_endgames: Sequence[int],
 ) -> Iterator[Searcher]:
     """All agents of the study.
 
@@ -62,6 +67,7 @@ def searchers(
         simulations: of tree search without a network.
         networks: likewise with one.
         endgames: limbs in the line of the endgames that are solved.
+        with_endgames: simulations of tree search with these and without a network.
     """
     yield Searcher(PRIOR, 0, prior)
     for budget in playouts:
@@ -73,7 +79,7 @@ def searchers(
         yield Searcher("tree search, prior", budget, f"{tree.format(budget)}@prior={prior}")
     for budget in networks:
         yield Searcher("tree search, prior and values", budget, f"{tree.format(budget)}@prior={prior}@leaves=values")
-    for budget in simulations:
+    for budget in with_endgames:
         yield Searcher("tree search, endgames", budget, f"{tree.format(budget)}@endgames={endgames}")
     for budget in networks:
         its = f"{tree.format(budget)}@prior={prior}@leaves=values@endgames={endgames}"
@@ -99,7 +105,8 @@ def judge(searcher: Searcher, variant: Variant, graph: GameGraph | None, starts:
 
     Returns:
         Processor time of a decision in milliseconds, in a batch and alone; exact gain and NashConv, None where it has no policy to
-        judge; and by opponent the win rate of one among many of it, with its interval.
+        judge, and else the processor time of its decisions in all positions; and by opponent the win rate of one among many of it,
+        with its interval.
     """
     agent: Any = load_agent(searcher.name)
     seen, mask = midgame(variant, TIMED, rounds=variant.least_rounds // 2)
@@ -114,7 +121,10 @@ def judge(searcher: Searcher, variant: Variant, graph: GameGraph | None, starts:
         found[what] = (time.process_time() - begun) * 1000 / (len(seen) if what == "ms" else 8)
     found["gain"] = found["nash_conv"] = None
     if graph is not None and hasattr(agent, "probabilities"):
-        found["gain"], found["nash_conv"] = gain_of(graph.policy_of(agent, name=searcher.name), graph)
+        begun = time.process_time()
+        policy = graph.policy_of(agent, name=searcher.name)
+        found["seconds"] = time.process_time() - begun
+        found["gain"], found["nash_conv"] = gain_of(policy, graph)
     found["wins"] = {}
     for opponent in OPPONENTS:
         if opponent == searcher.name:
@@ -135,12 +145,14 @@ def study(variant: str, folder: Path, given: Any, kept: dict[str, Any]) -> dict[
     graph = GameGraph(Positions(game))
     kept.setdefault("random", gain_of(graph.uniform_policy(), graph)[0])
     kept.setdefault("positions", graph.positions.count)
-    endgames = int(ENDGAMES * game.robots * game.limbs)
+    endgames = given.endgames or int(ENDGAMES * game.robots * game.limbs)
     settings = {"decisions": given.decisions, "widths": WIDTHS, "seed": SEED, "starts": given.starts, "endgames": endgames}
     if kept.setdefault("settings", settings) != settings:
         print(f"{variant} goes on with the settings that it began with: {kept['settings']}", file=sys.stderr)
     agents = kept.setdefault("agents", {})
-    wanted = list(searchers(prior, given.playouts, given.simulations, given.network_simulations, endgames))
+    with_endgames = given.endgame_simulations or given.simulations
+    endgames = kept["settings"]["endgames"]
+    wanted = list(searchers(prior, given.playouts, given.simulations, given.network_simulations, endgames, with_endgames))
     for number, searcher in enumerate(wanted):
         key = f"{searcher.kind} {searcher.budget}"
         if key in agents:
@@ -161,7 +173,11 @@ def make_parser(prog: str) -> Any:
     )
     parser.add_argument("--playouts", type=int, nargs="+", default=list(PLAYOUTS), help="of flat Monte-Carlo, for an action")
     parser.add_argument("--simulations", type=int, nargs="+", default=list(SIMULATIONS), help="of tree search")
-    parser.add_argument("--network-simulations", type=int, nargs="+", default=list(WITH_NETWORK), help="likewise, with a network")
+    parser.add_argument("--network-simulations", type=int, nargs="*", default=list(WITH_NETWORK), help="likewise, with a network")
+    parser.add_argument(
+        "--endgame-simulations", type=int, nargs="+", help="likewise, with solved endgames (default: --simulations)"
+    )
+    parser.add_argument("--endgames", type=int, metavar="LIMBS", help="in the line of these (default: 5/8 of those at the start)")
     parser.add_argument("--decisions", type=int, default=DECISIONS, help="that train.ppo plays (%(default)s)")
     parser.add_argument("--starts", type=int, default=STARTS, help="of each match (%(default)s)")
     return parser
