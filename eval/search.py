@@ -105,8 +105,7 @@ def judge(searcher: Searcher, variant: Variant, graph: GameGraph | None, starts:
 
     Returns:
         Processor time of a decision in milliseconds, in a batch and alone; exact gain and NashConv, None where it has no policy to
-        judge, and else the processor time of its decisions in all positions; and by opponent the win rate of one among many of it,
-        with its interval.
+        judge; and by opponent the win rate of one among many of it, with its interval.
     """
     agent: Any = load_agent(searcher.name)
     seen, mask = midgame(variant, TIMED, rounds=variant.least_rounds // 2)
@@ -121,10 +120,7 @@ def judge(searcher: Searcher, variant: Variant, graph: GameGraph | None, starts:
         found[what] = (time.process_time() - begun) * 1000 / (len(seen) if what == "ms" else 8)
     found["gain"] = found["nash_conv"] = None
     if graph is not None and hasattr(agent, "probabilities"):
-        begun = time.process_time()
-        policy = graph.policy_of(agent, name=searcher.name)
-        found["seconds"] = time.process_time() - begun
-        found["gain"], found["nash_conv"] = gain_of(policy, graph)
+        found["gain"], found["nash_conv"] = gain_of(graph.policy_of(agent, name=searcher.name), graph)
     found["wins"] = {}
     for opponent in OPPONENTS:
         if opponent == searcher.name:
