@@ -52,7 +52,12 @@ class Searcher(NamedTuple):
 
 
 def searchers(
-    prior: str, playouts: Sequence[int], simulations: Sequence[int], networks: Sequence[int], endgames: int
+    prior: str,
+    playouts: Sequence[int],
+    simulations: Sequence[int],
+    networks: Sequence[int],
+    endgames: int,
+    with_endgames: Sequence[int],
 ) -> Iterator[Searcher]:
     """All agents of the study.
 
@@ -62,6 +67,7 @@ def searchers(
         simulations: of tree search without a network.
         networks: likewise with one.
         endgames: limbs in the line of the endgames that are solved.
+        with_endgames: simulations of tree search with these and without a network.
     """
     yield Searcher(PRIOR, 0, prior)
     for budget in playouts:
@@ -73,7 +79,7 @@ def searchers(
         yield Searcher("tree search, prior", budget, f"{tree.format(budget)}@prior={prior}")
     for budget in networks:
         yield Searcher("tree search, prior and values", budget, f"{tree.format(budget)}@prior={prior}@leaves=values")
-    for budget in simulations:
+    for budget in with_endgames:
         yield Searcher("tree search, endgames", budget, f"{tree.format(budget)}@endgames={endgames}")
     for budget in networks:
         its = f"{tree.format(budget)}@prior={prior}@leaves=values@endgames={endgames}"
@@ -135,12 +141,14 @@ def study(variant: str, folder: Path, given: Any, kept: dict[str, Any]) -> dict[
     graph = GameGraph(Positions(game))
     kept.setdefault("random", gain_of(graph.uniform_policy(), graph)[0])
     kept.setdefault("positions", graph.positions.count)
-    endgames = int(ENDGAMES * game.robots * game.limbs)
+    endgames = given.endgames or int(ENDGAMES * game.robots * game.limbs)
     settings = {"decisions": given.decisions, "widths": WIDTHS, "seed": SEED, "starts": given.starts, "endgames": endgames}
     if kept.setdefault("settings", settings) != settings:
         print(f"{variant} goes on with the settings that it began with: {kept['settings']}", file=sys.stderr)
     agents = kept.setdefault("agents", {})
-    wanted = list(searchers(prior, given.playouts, given.simulations, given.network_simulations, endgames))
+    with_endgames = given.endgame_simulations or given.simulations
+    endgames = kept["settings"]["endgames"]
+    wanted = list(searchers(prior, given.playouts, given.simulations, given.network_simulations, endgames, with_endgames))
     for number, searcher in enumerate(wanted):
         key = f"{searcher.kind} {searcher.budget}"
         if key in agents:
@@ -161,7 +169,11 @@ def make_parser(prog: str) -> Any:
     )
     parser.add_argument("--playouts", type=int, nargs="+", default=list(PLAYOUTS), help="of flat Monte-Carlo, for an action")
     parser.add_argument("--simulations", type=int, nargs="+", default=list(SIMULATIONS), help="of tree search")
-    parser.add_argument("--network-simulations", type=int, nargs="+", default=list(WITH_NETWORK), help="likewise, with a network")
+    parser.add_argument("--network-simulations", type=int, nargs="*", default=list(WITH_NETWORK), help="likewise, with a network")
+    parser.add_argument(
+        "--endgame-simulations", type=int, nargs="+", help="likewise, with solved endgames (default: --simulations)"
+    )
+    parser.add_argument("--endgames", type=int, metavar="LIMBS", help="in the line of these (default: 5/8 of those at the start)")
     parser.add_argument("--decisions", type=int, default=DECISIONS, help="that train.ppo plays (%(default)s)")
     parser.add_argument("--starts", type=int, default=STARTS, help="of each match (%(default)s)")
     return parser

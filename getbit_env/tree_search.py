@@ -18,17 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getbit_env.agent_registry import agent_files, check_plays, load_agent
+from getbit_env.compiled_network import CompiledNetwork
 from getbit_env.core.agent import Agent, name_of
 from getbit_env.core.choices import choice, finite, whole_number
 from getbit_env.core.layouts import Show
 from getbit_env.core.scripted_bot import DrawingBot
-from getbit_env.exact.endgames import Endgames, endgames_path
+from getbit_env.exact.endgames import Endgames, endgames_path, ending_of
 from getbit_env.exact.endgames import endgames as solved_endgames
-from getbit_env.exact.positions import check_numbered
 from getbit_env.get_bit.bots import tree
 from getbit_env.get_bit.observations import Layout, Options, new_observation_workspace, new_record, observe
 from getbit_env.get_bit.recall import PerfectRecall
 from getbit_env.get_bit.variants import ID, Variant
+from getbit_env.network import NetworkAgent
 
 SIMULATIONS = 512
 PRIOR_WEIGHT = 2.0
@@ -83,6 +84,8 @@ class _TreeSearch(DrawingBot):
         self.leaves, self.endgames, self.exploration, self.threads = leaves, endgames, exploration, threads
         self._solved: tuple[Variant, Endgames | None, tree.KnownValues] | None = None
         self._spaces: list[_Space] = []
+        # What a network says of a row must not depend on the rows beside it.
+        self._asked: Any = CompiledNetwork(prior) if type(prior) is NetworkAgent else _ByRows(prior)
 
     def check_layout(self, layout: Layout) -> None:
         """See `getbit_env.core.agent.Agent`.
@@ -94,9 +97,9 @@ class _TreeSearch(DrawingBot):
             check_plays(self.prior_agent, Layout(layout.variant))
         if self.endgames:
             try:
-                check_numbered(layout.variant)
+                ending_of(layout.variant, self.endgames)
             except ValueError as error:
-                raise ValueError(f"endgames is 0 in {layout.variant}: {error}") from error
+                raise ValueError(f"endgames is {self.endgames}: {error}") from error
 
     def reset(self, layout: Layout, begins: NDArray[np.bool_], seed: int | None) -> None:
         """See `getbit_env.core.agent.Agent`."""
@@ -125,7 +128,7 @@ class _TreeSearch(DrawingBot):
         searched = roles[first] >= 0  # rows of zeros are one position, in which there is nothing to do
         if (endgames := self._solved[1]) is not None:
             solved, policy = endgames.chances(keys)
-            found[solved] = policy
+            found[solved, : policy.shape[1]] = policy
             searched &= ~solved
         live = np.flatnonzero(searched)
         chunk = self._spaces[0].count
@@ -177,7 +180,6 @@ class _TreeSearch(DrawingBot):
 
     def _ask(self, space: _Space) -> None:
         """Ask the prior about the new nodes."""
-        prior: Any = self.prior_agent
         walks, players = space.walks, self._layout.variant.players
         fresh = int(walks.fresh[0])
         if fresh == 0:
@@ -188,27 +190,38 @@ class _TreeSearch(DrawingBot):
         rows, masks = seen[:fresh].reshape(fresh * players, -1), mask[:fresh].reshape(fresh * players, -1)
         live = np.flatnonzero(rows.any(axis=1))
         policy = np.zeros(masks.shape)
-        policy[live] = _asked(prior.probabilities, rows[live], masks[live])
+        policy[live] = self._asked.probabilities(rows[live], masks[live])
         tree.write_priors(each, self.prior_weight, policy.reshape(fresh, players, -1), space.trees, walks)
         if self.leaves == Leaves.VALUES:
             shares = np.zeros(len(rows))
             # Payoffs are 1 for the win and -1 / (players - 1) for every other player.
-            shares[live] = np.maximum((_asked(prior.values, rows[live], masks[live]) * (players - 1) + 1) / players, 0)
+            shares[live] = np.maximum((self._asked.values(rows[live], masks[live]) * (players - 1) + 1) / players, 0)
             values = shares.reshape(fresh, players)
             values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-9)
             tree.write_values(each, values, space.trees, walks)
 
 
-def _asked(function: Any, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
-    """What a function says of each row, asked about `ROWS` of them at a time, the last ones filled up.
+class _ByRows:
+    """An agent that is asked about `ROWS` rows at a time, the last ones filled up.
 
     Networks round by the size of a batch, and by the place of a row in a large one. A search can make another play of that.
     """
-    rows = len(observation)
-    filled = np.resize(np.arange(rows), -(-rows // ROWS) * ROWS)
-    parts = [function(observation[part], action_mask[part]) for part in filled.reshape(-1, ROWS)]
-    said: NDArray[np.float64] = np.concatenate(parts)[:rows]
-    return said
+
+    def __init__(self, agent: Any) -> None:
+        self.agent = agent
+
+    def probabilities(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        return self._ask(self.agent.probabilities, observation, action_mask)
+
+    def values(self, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        return self._ask(self.agent.values, observation, action_mask)
+
+    def _ask(self, function: Any, observation: NDArray[np.float32], action_mask: NDArray[np.int8]) -> NDArray[np.float64]:
+        rows = len(observation)
+        filled = np.resize(np.arange(rows), -(-rows // ROWS) * ROWS)
+        parts = [function(observation[part], action_mask[part]) for part in filled.reshape(-1, ROWS)]
+        said: NDArray[np.float64] = np.concatenate(parts)[:rows]
+        return said
 
 
 class TreeSearch(PerfectRecall):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,19 @@ from numpy.typing import NDArray
 
 from getbit_env import load_agent, parse_variant
 from getbit_env.agent_registry import content_digest
+from getbit_env.compiled_network import CompiledNetwork
 from getbit_env.exact import GameGraph, Positions, gain_of
-from getbit_env.exact.endgames import Endgames, endgames, endgames_path, solve_endgames
+from getbit_env.exact import endgames as solving_endgames
+from getbit_env.exact.endgames import Endgames, endgames, endgames_path, ending_of, solve_endgames
 from getbit_env.exact.many_players import solve_many_players
+from getbit_env.exact.positions import see_games
 from getbit_env.exact.stored_results import FOLDER_VARIABLE, StoredResultError
 from getbit_env.exact.two_players import TwoPlayerSolution, solve_two_players
 from getbit_env.get_bit.bots import tree
 from getbit_env.get_bit.bots.playouts import draw_playout_cards, new_lots
 from getbit_env.get_bit.observations import Layout
-from getbit_env.get_bit.rules import new_games
+from getbit_env.get_bit.rules import Games, new_games
+from getbit_env.get_bit.variants import Variant
 from getbit_env.match import play_match
 from getbit_env.network import POLICY_FILE, NetworkAgent, load_network, save_network
 from getbit_env.policies import sampled_observations
@@ -193,6 +198,93 @@ def test_endgames_at_the_leaves_help() -> None:
     assert gain(TreeSearch(simulations=256, endgames=4), graph) < 0.7 * gain(TreeSearch(simulations=256), graph)
 
 
+LAST_ROBOTS = [("4p-4c-2l", 5, 4), ("4p-4c-2l", 5, 3), ("3p-1r-4c-2l", 5, 3), ("2p-4c-2l", 5, 4)]
+
+
+@pytest.mark.parametrize(("name", "limbs", "robots"), LAST_ROBOTS)
+def test_the_last_robots_have_the_values_of_the_solved_game(
+    name: str, limbs: int, robots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is solved where a game is too large, in games that are not: the same values and policies, for up to so many robots."""
+    variant = parse_variant(name)
+    wanted = solve_endgames(variant, limbs)
+    monkeypatch.setattr(solving_endgames, "MOST_CODES", 0)
+    if robots < variant.robots:
+        monkeypatch.setattr(solving_endgames, "MOST_JOINT_CHOICES", 1 << 16)
+    ending = ending_of(variant, limbs)
+    assert (ending.game.robots, ending.reachable) == (robots, False)
+    found = solve_endgames(variant, limbs)
+    positions = Positions(variant)
+    games = positions.games(np.arange(positions.count))
+    keys = np.zeros(positions.count, np.uint64)
+    tree.position_keys(variant.robots_per_player, games, keys)
+    inside = (games.limbs.sum(axis=0) <= limbs) & ((games.limbs > 0).sum(axis=0) <= robots)
+    assert inside.sum() > 30
+    assert np.isin(keys, found.keys).sum() == inside.sum()
+    assert len(np.unique(found.keys)) == len(found.keys)
+    order, players = np.argsort(found.keys), ending.game.players
+    at = order[np.searchsorted(found.keys, keys[inside], sorter=order)]
+    numbers = {int(key): number for number, key in enumerate(wanted.keys)}
+    theirs = np.array([numbers[int(key)] for key in keys[inside]])
+    np.testing.assert_allclose(found.values[at], wanted.values[theirs][:, :players], atol=1e-6)
+    assert (wanted.values[theirs][:, players:] == 0).all()
+    np.testing.assert_array_equal(found.policy[at], wanted.policy[theirs][:, :players])
+
+
+def last_positions(variant: Variant, robots: int) -> Games:
+    """Every position of so many robots with a limb each, in the game of more players, all others being out."""
+    hands = [mask for mask in range(1 << variant.cards) if mask.bit_count() > variant.pick_up_at]
+    held = np.array(list(itertools.product(hands, repeat=robots)), np.uint8).T
+    games = new_games(variant.robots, held.shape[1])
+    games.place[:] = np.arange(variant.robots)[:, None]
+    games.limbs[:robots], games.hand[:robots] = 1, held
+    games.rounds[:] = 9
+    return games
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", ["5p-5c", "6p-5c", "7p-4c"])
+def test_endgames_are_played_where_a_game_is_too_large_to_be_solved(name: str) -> None:
+    variant = parse_variant(name)
+    solved = endgames(variant, 3)
+    assert solved.variant.players == 3
+    agent = TreeSearch(simulations=16, endgames=3)
+    games = last_positions(variant, 3)
+    agent.reset(Layout(variant), np.ones(1, np.bool_), 0)
+    seen, mask = see_games(variant, games)
+    found = agent.probabilities(seen[:, 0].copy(), mask[:, 0].copy())
+    keys = np.zeros(games.place.shape[1], np.uint64)
+    tree.position_keys(1, games, keys)
+    known, wanted = solved.chances(keys)
+    assert known.all()
+    np.testing.assert_allclose(found, wanted[:, 0], atol=1e-12)
+    again = TreeSearch(simulations=16)
+    again.reset(Layout(variant), np.ones(1, np.bool_), 0)
+    assert abs(again.probabilities(seen[:, 0].copy(), mask[:, 0].copy()) - found).max() > 0.3
+    assert play_match([agent, *["random"] * (variant.players - 1)], variant, starts=4).failure is None
+
+
+@pytest.mark.usefixtures("cache")
+def test_simulations_end_in_the_last_robots_of_a_larger_game() -> None:
+    """Four robots with a limb each: after one round there are three, and what simulations win is what these are worth."""
+    variant = parse_variant("7p-4c")
+    agent = TreeSearch(simulations=16, endgames=3)
+    agent.reset(Layout(variant), np.ones(1, np.bool_), 0)
+    seen, mask = see_games(variant, last_positions(variant, 4))
+    agent.probabilities(seen[7:8, 0].copy(), mask[7:8, 0].copy())
+    space = agent.agent._spaces[0]  # type: ignore[attr-defined]
+    assert space.trees.size[0] == 1  # the root alone
+    values = endgames(variant, 3).values
+    for action in np.flatnonzero(space.trees.tried[0, 0, 0] == 1):
+        assert abs(values - space.trees.mean[0, 0, 0, action]).min() < 1e-6 or space.trees.mean[0, 0, 0, action] == 0
+
+
+def test_games_that_end_alike_share_their_endgames(cache: Path) -> None:
+    assert endgames_path(parse_variant("6p"), 4) == endgames_path(parse_variant("7p"), 4) == cache / "3p-1r-2l-last-robots-4.npz"
+    assert endgames_path(parse_variant("4p"), 4) == cache / "4p-endgames-4.npz"
+    assert endgames_path(parse_variant("5p"), 12).name == "3p-1r-6c-last-robots-12.npz"
+
+
 def test_endgames_are_kept(cache: Path) -> None:
     variant = parse_variant("3p-1r-4c-1l")
     first = endgames(variant, 3)
@@ -312,6 +404,22 @@ def test_values_of_the_prior_are_what_its_leaves_are_worth() -> None:
     assert trees.tried[0, 0].sum() == 2 * 16
 
 
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_a_compiled_network_says_what_the_network_says(activation: str) -> None:
+    """Up to rounding; and of a row always the same."""
+    seen, mask = sampled_observations(Layout(parse_variant("4p")))
+    narrow = network("4p")
+    (weight, bias), (last, last_bias) = narrow.layers
+    steep = [(3 * weight, bias + 1), (weight[:, :1] * np.eye(16, 16, dtype=np.float32), bias - 1), (last, last_bias)]
+    for layers in (narrow.layers, steep):
+        agent = NetworkAgent(layers, narrow.variant, activation=activation, value_layers=narrow.value_layers)
+        compiled = CompiledNetwork(agent)
+        together = compiled.probabilities(seen, mask)
+        np.testing.assert_allclose(together, agent.probabilities(seen, mask), atol=1e-5)
+        np.testing.assert_array_equal(compiled.probabilities(seen[5:6], mask[5:6])[0], together[5])
+        np.testing.assert_allclose(compiled.values(seen, mask), agent.values(seen, mask), rtol=1e-4, atol=1e-5)
+
+
 # --- options ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -335,8 +443,15 @@ def test_options_are_checked(options: dict[str, Any], message: str) -> None:
 
 
 def test_games_that_it_can_not_play_are_refused() -> None:
-    with pytest.raises(ValueError, match="endgames is 0 in 6p"):
-        TreeSearch(endgames=4).check_layout(Layout(parse_variant("6p")))
+    for name, endgames_of, message in (
+        ("6p", 5, "endgames is 5: endgames of 5 limbs in 6p are too many to be solved within minutes: at most 4 limbs can be"),
+        ("2p-7c", 4, "endgames of 4 limbs in 2p-7c are too many to be solved within minutes: even those of 4 limbs can't be"),
+        ("3p", 9, "endgames is 9: 3p has no small endgames: three players with two robots each keep all six"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TreeSearch(endgames=endgames_of).check_layout(Layout(parse_variant(name)))
+    for name, endgames_of in (("5p", 12), ("7p", 4), ("4p-32l", 6), ("7p-3c-32l", 6)):
+        TreeSearch(endgames=endgames_of).check_layout(Layout(parse_variant(name)))
     with pytest.raises(ValueError, match="4p"):
         TreeSearch(prior="four_players").check_layout(Layout(parse_variant("5p")))
 

@@ -6,9 +6,11 @@ are solved by the kernels that solve whole games, from the last round back, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +19,15 @@ from getbit_env.core.files import owned
 from getbit_env.exact import many_players, two_players
 from getbit_env.exact.agents import solve_strategies
 from getbit_env.exact.best_response import end_values
-from getbit_env.exact.positions import AT_ONCE, Positions, Progress, check_numbered, expand, silent
+from getbit_env.exact.positions import AT_ONCE, Positions, Progress, check_numbered, expand, number_of_words, silent
 from getbit_env.exact.quantal_response import Selection
 from getbit_env.exact.stored_results import StoredResultError, cache_folder, open_result, save_result
 from getbit_env.get_bit.bots.tree import KnownValues, fill_known, position_keys, table_size
 from getbit_env.get_bit.variants import Variant
 
 KIND = "endgames"  # of the stored result
+MOST_CODES = 1 << 30  # of a game that is numbered as a whole for its endgames
+MOST_JOINT_CHOICES = 1 << 28  # of all positions of the last robots of a larger game
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Endgames:
     """The last positions of a game, and what an equilibrium is worth in them.
 
     Attributes:
-        variant: the game.
+        variant: the game to which they belong; in a larger one they are the last rounds (`ending_of`). Axis P is its players.
         limbs: how many there are in the line at most.
         keys: `[N]` uint64, the positions (`getbit_env.get_bit.bots.tree.position_keys`).
         values: `[N, P]` float32, the chance of winning of each role.
@@ -87,25 +91,114 @@ class Endgames:
             return cls(variant, int(stored.number("limbs")), keys, values, policy)
 
 
-def endgames_path(variant: Variant, limbs: int) -> Path:
-    """The file of solved endgames in the cache folder.
+class Ending(NamedTuple):
+    """Which positions are the endgames of a game, as positions of a game that is numbered."""
+
+    game: Variant  # by whose rules they are played
+    reachable: bool  # whether they are those that `game` comes to; else all that there could be, however they came about
+
+
+def ending_of(variant: Variant, limbs: int) -> Ending:
+    """The numbered game to which the endgames of a game belong: itself, if it is small enough.
+
+    Else the rest of it is a smaller game. With one robot each, players who are out no longer matter: the last rounds of a game for
+    seven are those of a game for three, whose robots have lost limbs and cards already. As many robots are taken as can be solved
+    within minutes.
+
+    Args:
+        variant: the game.
+        limbs: in the line, of all robots together.
 
     Raises:
-        ValueError: there is no cache folder.
+        TypeError: it is no variant of Get Bit!.
+        ValueError: there are no such endgames, or too many; the message says what is possible.
     """
-    return cache_folder() / f"{variant.name}-endgames-{limbs}.npz"
+    if not isinstance(variant, Variant) or variant.memory:
+        check_numbered(variant)
+    if variant.robots_per_player == 2 and variant.players == 3:
+        raise ValueError(
+            f"{variant} has no small endgames: three players with two robots each keep all six in the line until the game is over"
+        )
+    if _number_of_codes(variant) <= MOST_CODES:
+        return Ending(variant, True)
+    fewest = variant.last_line + 1
+    for robots in range(max(min(variant.robots, limbs), fewest), fewest - 1, -1):
+        if (game := _last_robots(variant, robots, limbs)) is not None:
+            return Ending(game, False)
+    most = limbs - 1
+    while most >= fewest and _last_robots(variant, fewest, most) is None:
+        most -= 1
+    possible = f"at most {most} limbs can be" if most >= fewest else f"even those of {fewest} limbs can't be"
+    raise ValueError(f"endgames of {limbs} limbs in {variant} are too many to be solved within minutes: {possible}")
+
+
+def _number_of_codes(variant: Variant) -> float:
+    """How many positions a game could have; infinite where they are not numbered."""
+    try:
+        return 64 * number_of_words(variant)
+    except ValueError:
+        return math.inf
+
+
+def _last_robots(variant: Variant, robots: int, limbs: int) -> Variant | None:
+    """The game of so many last robots; None if its positions have too many joint choices."""
+    each = variant.robots_per_player
+    most = max(1, min(variant.limbs, limbs - robots + 1))  # that the others leave to one
+    game = replace(variant, players=robots // each, robots_per_player=each, limbs=most)
+    sizes = range(variant.pick_up_at + 1, variant.cards + 1)
+    cards = sum(math.comb(variant.cards, size) * size for size in sizes)  # in all hands that there are
+    joint = 0
+    for line in range(variant.last_line + 1, robots + 1):
+        joint += _ways(line, limbs, most) * cards**line
+        if joint * (3 if each == 2 else 1) > MOST_JOINT_CHOICES:
+            return None
+    return game
+
+
+def _ways(robots: int, limbs: int, most: int) -> int:
+    """How many ways there are for robots to have `limbs` limbs or fewer together, each at least one and at most so many."""
+    ways = [1] + [0] * limbs  # by limbs
+    for _ in range(robots):
+        ways = [sum(ways[max(total - most, 0) : total]) for total in range(limbs + 1)]
+    return sum(ways)
+
+
+def _number(ending: Ending, limbs: int, progress: Progress) -> Positions:
+    """Number the positions of a game: all of them, or, where they need not be reachable, those with so many limbs or fewer."""
+    game = ending.game
+    if ending.reachable:
+        return Positions(game, progress=progress)
+    words = np.zeros(number_of_words(game), np.uint64)
+    index = Positions(game, words).index
+    marks = np.zeros(64 * len(words), np.bool_)
+    for layer, its in enumerate(index.layer_limbs[1:], 1):  # the first layer is the first round
+        if its.sum() <= limbs:
+            first = index.layer_start[layer]
+            marks[first : first + index.patterns * index.power[np.count_nonzero(its)]] = True
+    return Positions(game, np.packbits(marks, bitorder="little").view(np.uint64))
+
+
+def endgames_path(variant: Variant, limbs: int) -> Path:
+    """The file of solved endgames in the cache folder. Games that end alike share one.
+
+    Raises:
+        ValueError: there are no such endgames (`ending_of`), or there is no cache folder.
+    """
+    ending = ending_of(variant, limbs)
+    return cache_folder() / f"{ending.game.name}-{'endgames' if ending.reachable else 'last-robots'}-{limbs}.npz"
 
 
 def solve_endgames(variant: Variant, limbs: int, *, progress: Progress = silent) -> Endgames:
     """Solve all positions with at most so many limbs in the line.
 
     Args:
-        variant: a game whose positions are numbered.
+        variant: the game, face up. Of one that is too large to be numbered, those of its last robots are solved (`ending_of`).
         limbs: in the line, of all robots together.
         progress: is told how far it is.
 
     Raises:
-        ValueError: it is another game, or too large.
+        TypeError: it is no variant of Get Bit!.
+        ValueError: there are no such endgames, or too many.
 
     Examples:
         >>> from getbit_env import parse_variant
@@ -114,10 +207,11 @@ def solve_endgames(variant: Variant, limbs: int, *, progress: Progress = silent)
         >>> print(len(endgames.keys), "positions of three robots with a limb each")
         1000 positions of three robots with a limb each
     """
-    check_numbered(variant)
-    positions = Positions(variant, progress=progress)
+    ending = ending_of(variant, limbs)
+    variant = ending.game
+    positions = _number(ending, limbs, progress)
     index, count, players = positions.index, positions.count, variant.players
-    in_line = positions.games(positions.first[:-1]).limbs.sum(axis=0)
+    in_line = positions.games(np.minimum(positions.first[:-1], count - 1)).limbs.sum(axis=0) if count else np.zeros(0)
     wave = int(np.searchsorted(-in_line.astype(np.int64), -limbs))
     # With all limbs whole the first round comes before the second one, whose positions have as many.
     first = int(positions.first[wave]) if wave < positions.waves else count
@@ -155,24 +249,24 @@ def endgames(variant: Variant, limbs: int, *, progress: Progress = silent) -> En
     """Solved endgames, read from the cache folder or written there.
 
     Args:
-        variant: a game whose positions are numbered.
+        variant: the game, face up (`solve_endgames`).
         limbs: in the line, of all robots together.
         progress: is told how far it is.
 
     Raises:
-        ValueError: it is another game, or too large; or there is no cache folder.
+        TypeError: it is no variant of Get Bit!.
+        ValueError: there are no such endgames, or too many; or there is no cache folder.
         InUseError: another process solves them at the moment.
         OSError: they can't be written.
     """
-    path = endgames_path(variant, limbs)
+    path, game = endgames_path(variant, limbs), ending_of(variant, limbs).game
     try:
-        return _kept(path, path.stat().st_mtime_ns, variant)
+        return _kept(path, path.stat().st_mtime_ns, game)
     except (FileNotFoundError, StoredResultError):
         pass
-    check_numbered(variant)
     with owned(path, "the endgames"):
         try:  # another process may have solved them in between
-            return _kept(path, path.stat().st_mtime_ns, variant)
+            return _kept(path, path.stat().st_mtime_ns, game)
         except (FileNotFoundError, StoredResultError):
             found = solve_endgames(variant, limbs, progress=progress)
             found.store(path)

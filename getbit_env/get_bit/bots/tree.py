@@ -46,7 +46,7 @@ class KnownValues(NamedTuple):
 
     limbs: int  # positions with more limbs in the line are not in it
     keys: NDArray[np.uint64]  # [H] 0: empty; H is a power of two
-    values: NDArray[np.float32]  # [H, P] chance of winning, by role
+    values: NDArray[np.float32]  # [H, P] chance of winning, by role; of the last rounds, as many roles as players are left
 
 
 class Trees(NamedTuple):
