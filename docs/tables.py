@@ -180,9 +180,9 @@ def quality() -> str:
         wins = [f"{statistics.median(one['wins'][bot][0] for one in last):.3f}" if last else "" for bot in bots]
         at = [gains([one for one in its if one["minutes"] == each]) for each in minutes]
         rows.append(f"| {way} | {threads} | {' | '.join([*at, *wins])} |")
-    seeds = ", ".join(str(seed) for seed in sorted({one["seed"] for one in runs}))
+    seeds = sorted({one["seed"] for one in runs})
     about = kept["about"]
-    told = f"`{kept['variant']}`; seeds {seeds}; {about['machine']}, commit {about['commit']}, torch {about['torch']}."
+    told = f"`{kept['variant']}`; seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}; {about['machine']}, commit {about['commit']}, torch {about['torch']}."
     return "\n".join([*rows, "", told])
 
 
