@@ -66,12 +66,18 @@ def shimmy(session: nox.Session) -> None:
     run_tests(session, "tests/openspiel/test_shimmy.py")
 
 
-@nox.session
-@nox.parametrize("framework", ["supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib"])
-def framework(session: nox.Session, framework: str) -> None:
-    """The example of a framework trains to the win share that the page states."""
-    install(session, *FRAMEWORKS[framework])
-    run_tests(session, "tests/test_frameworks.py", "-k", framework)
+def add_example(name: str) -> None:
+    """Add the session of a framework, named as it is."""
+
+    @nox.session(name=name)
+    def example(session: nox.Session) -> None:
+        """The example of a framework trains to the win share that the page states."""
+        install(session, *FRAMEWORKS[name])
+        run_tests(session, "tests/test_frameworks.py", "-k", name)
+
+
+for framework in ("supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib"):
+    add_example(framework)
 
 
 def constraints_without(*packages: str) -> str:
@@ -122,6 +128,6 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session
 def newest(session: nox.Session) -> None:
-    """The newest of every dependency, pre-releases left out."""
-    session.install("--upgrade", "--upgrade-strategy", "eager", *DEV, "--editable", ".[render]")
+    """The newest of every dependency, pre-releases left out: what pip and uv install into an environment that is new."""
+    session.install(*DEV, "--editable", ".[render]")
     run_tests(session, *OWN_TESTS)
