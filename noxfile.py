@@ -66,12 +66,19 @@ def shimmy(session: nox.Session) -> None:
     run_tests(session, "tests/openspiel/test_shimmy.py")
 
 
-@nox.session
-@nox.parametrize("framework", ["supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib"])
-def framework(session: nox.Session, framework: str) -> None:
-    """The example of a framework trains to the win share that the page states."""
-    install(session, *FRAMEWORKS[framework])
-    run_tests(session, "tests/test_frameworks.py", "-k", framework)
+def add_example(name: str) -> None:
+    """Add the session of a framework, named as it is."""
+
+    @nox.session(name=name)
+    def example(session: nox.Session) -> None:
+        """The example of a framework trains to the win share that the page states."""
+        install(session, *FRAMEWORKS[name])
+        contract = ["tests/test_ecosystem.py"] if name == "torchrl" else []
+        run_tests(session, "tests/test_frameworks.py", *contract, "-k", name)
+
+
+for framework in ("supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib"):
+    add_example(framework)
 
 
 def constraints_without(*packages: str) -> str:
@@ -92,6 +99,7 @@ def ray(session: nox.Session) -> None:
     run_tests(session, "tests/exact/test_ray.py", "tests/test_rllib.py")
     session.install(*pins, "--editable", ".[ray,sb3]")  # one of the units is the training of a lower bound
     run_tests(session, "tests/test_ray_units.py")
+    run_tests(session, "tests/test_commands.py", "-k", "rllib_selfplay")
 
 
 @nox.session(python=PYTHONS)
@@ -103,11 +111,12 @@ def python(session: nox.Session) -> None:
 
 @nox.session
 def movies(session: nox.Session) -> None:
-    """Films by Stable-Baselines3 and Gymnasium. MoviePy wants an older Pillow than the versions of CI."""
+    """Films by Stable-Baselines3 and Gymnasium, and of replays. MoviePy wants an older Pillow than the versions of CI."""
     install(
         session, "moviepy==2.2.1", "stable-baselines3==2.9.2", "sb3-contrib==2.9.2", *PROJECT["optional-dependencies"]["movies"]
     )
     run_tests(session, "tests/test_sb3.py", "tests/test_vector_envs.py", "-k", "films")
+    run_tests(session, "tests/test_replay_command.py")
 
 
 @nox.session
@@ -122,6 +131,6 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session
 def newest(session: nox.Session) -> None:
-    """The newest of every dependency, pre-releases left out."""
-    session.install("--upgrade", "--upgrade-strategy", "eager", *DEV, "--editable", ".[render]")
+    """The newest of every dependency, pre-releases left out: what pip and uv install into an environment that is new."""
+    session.install(*DEV, "--editable", ".[render]")
     run_tests(session, *OWN_TESTS)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,6 +22,21 @@ def one_torch_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def ray_cluster() -> Iterator[Any]:
+    """A Ray cluster on this machine: a head that does no work, and two nodes with a processor each."""
+    ray: Any = pytest.importorskip("ray")
+    cluster_utils: Any = pytest.importorskip("ray.cluster_utils")
+    store = {"object_store_memory": 80_000_000}
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store})
+    for _ in range(2):
+        made.add_node(num_cpus=1, **store)
+    made.wait_for_nodes()
+    yield made
+    ray.shutdown()
+    made.shutdown()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -69,7 +69,7 @@ def test_a_lesson_ends_when_the_learner_wins_often_enough() -> None:
         assert callback.lesson == lesson
 
 
-def test_the_sums_of_fixed_population_are_those_of_the_game_where_the_plain_route_loses_some() -> None:
+def test_tianshou_is_told_all_payoffs_with_fixed_population_where_the_plain_route_loses_some() -> None:
     """Why Tianshou is given `fixed_population`: in the plain AEC form it reads no reward of an agent that is out."""
     pytest.importorskip("tianshou", reason="Tianshou is not installed")
     from pettingzoo.utils import parallel_to_aec
@@ -121,6 +121,16 @@ def test_the_page_names_the_versions_that_the_sessions_install() -> None:
     pins = dict(reversed(re.findall(r'"([\w-]+)==([\w.]+)"', text)))
     for package in ("open_spiel", "supersuit", "tianshou", "torchrl", "benchmarl", "shimmy", "agilerl", "pufferlib-core"):
         assert re.search(rf"\| {package} \| {re.escape(pins[package])} \|", PAGE, re.IGNORECASE), package
+
+
+def test_the_session_of_a_framework_finds_by_name_all_that_needs_it() -> None:
+    """`nox -s tianshou` runs what has its name in its own, as `noxfile.py` says with -k; nothing else installs it."""
+    sessions = ("supersuit", "tianshou", "torchrl", "benchmarl", "agilerl", "pufferlib")
+    tests = re.split(r"^def ", Path(__file__).read_text(), flags=re.MULTILINE)[1:]
+    needs = [(test.partition("(")[0], name) for test in tests for name in re.findall(r'importorskip\("(\w+)"', test)]
+    found = [(test, name) for test, name in needs if name in sessions]
+    assert found
+    assert [(test, name) for test, name in found if name not in test] == []
 
 
 def test_what_the_page_points_to_is_there() -> None:

@@ -135,6 +135,48 @@ def test_a_module_without_masks_is_refused() -> None:
         MaskedPPOModule(observation_space=box, action_space=spaces.Discrete(2))
 
 
+def nodes_of(cluster: Any) -> set[str]:
+    """The nodes of a cluster without its head."""
+    return {node.node_id for node in cluster.worker_nodes}
+
+
+def test_environment_runners_play_on_the_other_nodes_of_a_cluster_and_go_on_when_one_is_lost(
+    ray_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tests below share a Ray of their own, which this one has to precede: a process is connected to one cluster at a time."""
+    before = nodes_of(ray_cluster)
+    played: list[set[str]] = []
+    evaluate = rllib_selfplay._evaluate
+
+    def evaluated(algorithm: Any, *arguments: Any) -> None:
+        runners = algorithm.env_runner_group
+        played.append(set(runners.foreach_env_runner(lambda _: ray.get_runtime_context().get_node_id(), local_env_runner=False)))
+        evaluate(algorithm, *arguments)
+        if len(played) == 1:
+            ray_cluster.remove_node(next(iter(ray_cluster.worker_nodes)), allow_graceful=False)
+
+    monkeypatch.setattr(rllib_selfplay, "_evaluate", evaluated)
+    config = rllib_selfplay.Config(
+        variant="3p-1r-4c-1l",
+        ray=ray_cluster.address,
+        env_runners=2,
+        n_envs=8,
+        n_steps=16,
+        batch_size=128,
+        eval_opponents=["random"],
+        eval_starts=24,
+        eval_freq=1,
+        net_arch=[32],
+        total_timesteps=3000,
+    )
+    rllib_selfplay.train(config, tmp_path / "run", quiet=True)
+    assert not ray.is_initialized()
+    assert played[0] == before
+    assert played[-1] == nodes_of(ray_cluster)
+    assert len(nodes_of(ray_cluster)) == len(before) - 1
+    assert (tmp_path / "run" / "card.md").exists()
+
+
 @pytest.fixture(scope="module")
 def connected() -> Iterator[None]:
     """One Ray for all runs; a run leaves running what was there before."""

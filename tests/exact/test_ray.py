@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,8 @@ from getbit_env.get_bit.bots import BOTS
 from getbit_env.get_bit.variants import parse_variant
 
 ray: Any = pytest.importorskip("ray")
-cluster_utils: Any = pytest.importorskip("ray.cluster_utils")
 
-NODES = 2
 VARIANT = "3p-1r-4c-2l"
-
-
-@pytest.fixture
-def cluster() -> Iterator[Any]:
-    """A head that does no work, and nodes with a processor each."""
-    store = {"object_store_memory": 80_000_000}
-    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store})
-    for _ in range(NODES):
-        made.add_node(num_cpus=1, **store)
-    made.wait_for_nodes()
-    yield made
-    ray.shutdown()
-    made.shutdown()
 
 
 class SlowAgent:
@@ -62,7 +46,7 @@ def calls(folder: Path, ending: str) -> set[str]:
     return {path.stem for path in folder.glob(f"*.{ending}")}
 
 
-def test_nothing_is_lost_with_a_node(cluster: Any, tmp_path: Path) -> None:
+def test_nothing_is_lost_with_a_node(ray_cluster: Any, tmp_path: Path) -> None:
     variant, folder = parse_variant(VARIANT), tmp_path / "calls"
     folder.mkdir()
     lost: list[str] = []
@@ -71,16 +55,16 @@ def test_nothing_is_lost_with_a_node(cluster: Any, tmp_path: Path) -> None:
     def lose_a_busy_node() -> None:
         while not lost and not over.is_set():
             thinking = {call.split("-")[0] for call in calls(folder, "began") - calls(folder, "ended")}
-            nodes = [node for node in cluster.worker_nodes if node.node_id in thinking]
+            nodes = [node for node in ray_cluster.worker_nodes if node.node_id in thinking]
             if nodes:
                 lost.append(nodes[0].node_id)
-                cluster.remove_node(nodes[0], allow_graceful=False)
+                ray_cluster.remove_node(nodes[0], allow_graceful=False)
                 (folder / "lost").touch()
             over.wait(0.05)
 
     watcher = threading.Thread(target=lose_a_busy_node)
     watcher.start()
-    with executor(ray=cluster.address) as pool:
+    with executor(ray=ray_cluster.address) as pool:
         far = judge_in_shards(SlowAgent(folder), variant, tmp_path / "far", part=64, pool=pool)
     over.set()
     watcher.join()
