@@ -182,7 +182,8 @@ def quality() -> str:
         rows.append(f"| {way} | {threads} | {' | '.join([*at, *wins])} |")
     seeds = sorted({one["seed"] for one in runs})
     about = kept["about"]
-    told = f"`{kept['variant']}`; seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}; {about['machine']}, commit {about['commit']}, torch {about['torch']}."
+    told = f"`{kept['variant']}`; seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}; {about['machine']}, "
+    told += f"commit {about['commit']}, torch {about['torch']}."
     return "\n".join([*rows, "", told])
 
 
