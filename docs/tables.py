@@ -142,8 +142,8 @@ def exact_learning(variant: str) -> str:
 def search(variant: str) -> str:
     """What `python -m eval.search` found for a game."""
     kept = json.loads((ROOT / "docs/search.json").read_text(encoding="utf-8"))
-    found, about = kept["games"][variant], kept["about"]
-    settings = found["settings"]
+    found = kept["games"][variant]
+    settings, about = found["settings"], found["about"]
     agents = found["agents"].values()
     opponents = next(iter(agents))["wins"]
     rows = [f"| `{variant}` | budget | milliseconds | gain | {' | '.join(f'among `{name}`' for name in opponents)} |"]

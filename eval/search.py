@@ -157,6 +157,7 @@ def study(variant: str, folder: Path, given: Any, kept: dict[str, Any]) -> dict[
         gain = agents[key]["gain"]
         said = "no policy to judge" if gain is None else f"gain {gain:.4f}"
         print(f"{variant} {number + 1}/{len(wanted)}: {key}: {agents[key]['ms']:.3f} ms, {said}", file=sys.stderr, flush=True)
+        kept["about"] = provenance(ID)
         write_json(folder / "figures.json", kept)
     return kept
 
@@ -191,7 +192,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m eval.sea
             folder.mkdir(parents=True, exist_ok=True)
             at = folder / "figures.json"
             games[variant] = study(variant, folder, given, json.loads(at.read_text(encoding="utf-8")) if at.exists() else {})
-        return {"about": provenance(ID), "games": games}
+        return {"games": games}
 
     conduct(
         parser, given, check=lambda: need("torch", "matplotlib"), study=study_all, draw=lambda found, to: draw(found["games"], to)
