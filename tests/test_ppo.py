@@ -155,7 +155,7 @@ def test_one_seat_explores_first_and_nothing_is_learnt_from_it_meanwhile() -> No
 
 
 def test_choices_are_drawn_from_the_policy() -> None:
-    config = dataclasses.replace(TINY, n_steps=1, exploring_starts=0.0)
+    config = dataclasses.replace(TINY, n_steps=1, batch_size=48, exploring_starts=0.0)
     collector = Collector(config, 4000)
     torch.manual_seed(0)
     model = ActorCritic(collector.layout, [8])
